@@ -414,6 +414,23 @@ static void each_requirement_is_reported_as_met_or_not(void **state)
 	assert_false(gt_may_look_at_others(&nothing));
 }
 
+static void releases_may_call_back_once_a_callback_was_registered(void **state)
+{
+	struct gt_plan plan;
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clReleaseMemObject) && plan.row.may_call_back);
+	assert_true(gt_plan_make(&plan, GT_FN_clReleaseContext) && plan.row.may_call_back);
+	/* their results are needed, or they know no callbacks */
+	assert_true(gt_plan_make(&plan, GT_FN_clCreateBuffer) && !plan.row.may_call_back);
+	assert_true(gt_plan_make(&plan, GT_FN_clRetainMemObject) && !plan.row.may_call_back);
+	assert_true(gt_plan_make(&plan, GT_FN_cuMemFree_v2) && !plan.row.may_call_back);
+	assert_true(gt_plan_registration(GT_OPENCL, "clSetMemObjectDestructorCallback") >=
+		    GT_PROBE_ROWS);
+	assert_int_equal(gt_plan_registration(GT_OPENCL, "clSetEventCallback"), 0);
+	assert_int_equal(gt_plan_registration(GT_CUDA, "clSetMemObjectDestructorCallback"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +445,7 @@ int main(void)
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
 		cmocka_unit_test(an_unseen_context_is_not_mistaken_for_another),
 		cmocka_unit_test(device_0_is_a_valid_device),
+		cmocka_unit_test(releases_may_call_back_once_a_callback_was_registered),
 		cmocka_unit_test(every_obstacle_has_its_own_message),
 		cmocka_unit_test(each_requirement_is_reported_as_met_or_not),
 	};

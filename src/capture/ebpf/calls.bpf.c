@@ -9,195 +9,7 @@
 
 #define __BPF__ 1
 #include "calls.h"
-
-/* The fields of kernel structures that we read; their offsets are resolved at load time. */
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct ns_common {
-	unsigned int inum;
-};
-struct pid_namespace {
-	struct ns_common ns;
-};
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
-};
-struct pid {
-	unsigned int level;
-	struct upid numbers[1];
-};
-struct atomic_live {
-	int counter;
-};
-struct signal_struct {
-	struct atomic_live live;
-	unsigned int flags;
-	int group_exit_code;
-	struct task_struct *group_exec_task; /* Linux 5.17 */
-};
-struct task_struct {
-	int pid, tgid, exit_code;
-	__u64 start_boottime, self_exec_id;
-	struct task_struct *group_leader, *real_parent;
-	struct signal_struct *signal;
-	struct pid *thread_pid;
-	char comm[16];
-};
-#pragma clang attribute pop
-
-enum { SIGNAL_GROUP_EXIT = 4 }; /* of signal_struct.flags */
-
-/* A call that has begun. */
-struct pending {
-	uint64_t sp, begun_ns, caller;
-	uint64_t words[GT_PROBE_WORDS];
-	uint32_t row, array_count;
-};
-
-/* State of a thread: its calls in flight, and buffers in which its records are assembled. */
-struct thread {
-	uint32_t known, depth;
-	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
-	uint32_t array;
-	struct pending calls[GT_PROBE_DEPTH];
-	uint64_t handles[GT_PROBE_ARRAY];
-	struct gt_probe_call call;
-	uint64_t tail[GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1];
-};
-
-/* Settings, constant from load time on. */
-const volatile bool everyone;        /* all processes, not only those in `targets` */
-const volatile uint32_t namespace;   /* of pids; 0: the initial one */
-const volatile uint32_t frames_max;  /* 0: no stacks */
-const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the stack's top */
-const volatile uint64_t ring_wake;   /* wakes the tool when more bytes than this are waiting */
-const volatile uint32_t own_pid;     /* the tool itself, which is ignored */
-
-uint64_t lost;                /* calls of all processes that did not fit into the ring */
-struct gt_probe_losses stray; /* of these, those of processes that are no targets */
-uint64_t news_lost;
-uint32_t off; /* set when detaching: nothing more is recorded */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GT_PROBE_ROWS);
-	__uint(map_flags, BPF_F_RDONLY_PROG);
-	__type(key, uint32_t);
-	__type(value, struct gt_probe_row);
-} rows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, uint32_t);
-	__type(value, struct gt_probe_target);
-} targets SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-} threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} calls SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 << 10);
-} news SEC(".maps");
-
-/*
- * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it
- * knows to be redundant.
- */
-#define WITHIN(index, size)                                                                        \
-	({                                                                                         \
-		uint64_t index_ = (index);                                                         \
-		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size)-1));                           \
-		index_;                                                                            \
-	})
-
-/* A task's pid in the tool's namespace; 0 when it has none there. */
-static __always_inline uint32_t number_of(struct task_struct *task)
-{
-	struct pid *pid;
-	unsigned int level;
-
-	if (!namespace)
-		return task->pid;
-	pid = task->thread_pid;
-	level = BPF_CORE_READ(pid, level);
-	for (unsigned int i = 0; i < 8; i++) {
-		struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				  i * bpf_core_type_size(struct upid);
-
-		if (i > level)
-			break;
-		if (BPF_CORE_READ(at, ns, ns.inum) == namespace)
-			return BPF_CORE_READ(at, nr);
-	}
-	return 0;
-}
-
-static __always_inline uint32_t process_of(struct task_struct *task)
-{
-	return namespace ? number_of(task->group_leader) : task->tgid;
-}
-
-static __always_inline void count_loss(struct gt_probe_losses *l, uint64_t time_ns)
-{
-	uint64_t first = l->first_ns;
-
-	if (!first || time_ns < first)
-		l->first_ns = time_ns;
-	if (time_ns > l->last_ns)
-		l->last_ns = time_ns;
-	__sync_fetch_and_add(&l->count, 1);
-}
-
-static __always_inline void lose(uint32_t pid, uint64_t time_ns)
-{
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
-
-	__sync_fetch_and_add(&lost, 1);
-	if (t)
-		count_loss(&t->lost, time_ns);
-	else
-		count_loss(&stray, time_ns);
-}
-
-/* Reserves one piece of news about a task, and fills in the common fields. */
-static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
-						      uint32_t pid)
-{
-	struct gt_probe_event *e = bpf_ringbuf_reserve(&news, sizeof *e, 0);
-
-	if (!e) {
-		__sync_fetch_and_add(&news_lost, 1);
-		return 0;
-	}
-	__builtin_memset(e, 0, sizeof *e);
-	e->time_ns = bpf_ktime_get_ns();
-	e->news = what;
-	e->pid = pid;
-	e->tid = number_of(task);
-	e->start = task->group_leader->start_boottime;
-	e->exec = task->self_exec_id;
-	e->parent = process_of(task->real_parent);
-	return e;
-}
-
-static __always_inline bool is_wanted(uint32_t pid)
-{
-	if (!pid || pid == own_pid || off)
-		return false;
-	return everyone || bpf_map_lookup_elem(&targets, &pid);
-}
+#include "calls_state.bpf.h"
 
 /* Registers are copied first: ctx may only be read at fixed offsets. */
 static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
@@ -264,55 +76,6 @@ static __always_inline void first_call(struct task_struct *task, struct thread *
 	bpf_get_current_comm(e->name, 16);
 	/* wake the tool now: /proc shows the mappings only while the process lives */
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
-}
-
-/* Returns 0 to have the return probed, 1 to skip it. */
-static __always_inline int entered(struct pt_regs *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth;
-	const struct gt_probe_row *row;
-	struct pending *p;
-	struct thread *t;
-
-	if (!is_wanted(pid))
-		return 1;
-	row = bpf_map_lookup_elem(&rows, &id);
-	if (!row)
-		return 1;
-	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!t) {
-		lose(pid, bpf_ktime_get_ns());
-		return 1;
-	}
-	if (!t->known)
-		first_call(task, t, pid);
-	depth = t->depth;
-	/* calls whose frames lie below this one never returned (longjmp): they are over */
-	for (int i = 0; i < GT_PROBE_DEPTH; i++)
-		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
-		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
-			depth--;
-	if (depth >= GT_PROBE_DEPTH) {
-		lose(pid, bpf_ktime_get_ns());
-		return 1;
-	}
-	p = &t->calls[WITHIN(depth, GT_PROBE_DEPTH)];
-	p->sp = ctx->rsp;
-	p->row = id;
-	p->array_count = 0;
-	keep_words(ctx, row, p->words);
-	t->depth = depth;
-	if (is_idle(row, p))
-		return 1;
-	if (row->array != GT_PROBE_NONE && !row->array_after)
-		keep_array(t, row, p, depth);
-	t->depth = depth + 1;
-	p->begun_ns = bpf_ktime_get_ns();
-	/* the probe of the return replaces it on the stack */
-	if (!frames_max || bpf_probe_read_user(&p->caller, sizeof p->caller, (void *)ctx->rsp))
-		p->caller = 0;
-	return 0;
 }
 
 /* The index of the call that is returning, or GT_PROBE_DEPTH. */
@@ -383,8 +146,11 @@ static __always_inline uint64_t wake_flag(void)
 									  BPF_RB_NO_WAKEUP;
 }
 
-/* Sends the call with its registers and the top of its stack. */
-static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *t)
+/*
+ * Sends the call with its registers and the top of its stack. `caller`: the call has only begun,
+ * and the return address, which is this, is still on the stack.
+ */
+static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *t, uint64_t caller)
 {
 	struct whole {
 		struct gt_probe_call call;
@@ -392,8 +158,8 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 		uint64_t handles[GT_PROBE_ARRAY];
 		uint8_t bytes[];
 	} * w;
+	uint64_t sp = caller ? ctx->rsp + 8 : ctx->rsp, *r;
 	uint32_t copied = 0;
-	uint64_t *r;
 
 	w = bpf_ringbuf_reserve(&calls, sizeof *w + stack_bytes, 0);
 	if (!w)
@@ -408,7 +174,7 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	r[4] = ctx->rsi;
 	r[5] = ctx->rdi;
 	r[6] = ctx->rbp;
-	r[7] = ctx->rsp;
+	r[7] = sp;
 	r[8] = ctx->r8;
 	r[9] = ctx->r9;
 	r[10] = ctx->r10;
@@ -417,14 +183,14 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	r[13] = ctx->r13;
 	r[14] = ctx->r14;
 	r[15] = ctx->r15;
-	r[16] = ctx->rip;
+	r[16] = caller ? caller : ctx->rip;
 	/* all at once or, near the end of the stack, as much as there is */
-	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)ctx->rsp)) {
+	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)sp)) {
 		copied = stack_bytes;
 	} else {
 		for (uint32_t i = 0; i < GT_PROBE_STACK_MAX / 256; i++) {
 			if (copied + 256 > stack_bytes ||
-			    bpf_probe_read_user(w->bytes + copied, 256, (void *)ctx->rsp + copied))
+			    bpf_probe_read_user(w->bytes + copied, 256, (void *)sp + copied))
 				break;
 			copied += 256;
 		}
@@ -435,13 +201,33 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	return true;
 }
 
-static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t)
+/*
+ * The stack of a call that has only begun: without its own frame. The kernel knows its caller only
+ * where the function begins with an instruction that it recognises (Linux 6.11).
+ */
+static __always_inline long stack_at_entry(struct pt_regs *ctx, struct thread *t, uint64_t caller)
+{
+	const uint64_t flags = BPF_F_USER_STACK | 1;
+	uint32_t size = frames_max * sizeof(uint64_t);
+	long n = bpf_get_stack(ctx, t->tail, size, flags);
+
+	if (n > 0 && t->tail[0] == caller)
+		return n;
+	t->tail[0] = caller;
+	n = bpf_get_stack(ctx, &t->tail[1], size, flags);
+	n = (n > 0 ? n : 0) + sizeof(uint64_t);
+	return n > size ? size : n;
+}
+
+static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t, uint64_t caller)
 {
 	struct gt_probe_call *c = &t->call;
 	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY), size;
 	long n = 0;
 
-	if (frames_max)
+	if (caller)
+		n = stack_at_entry(ctx, t, caller);
+	else if (frames_max)
 		n = bpf_get_stack(ctx, &t->tail[array], frames_max * sizeof(uint64_t),
 				  BPF_F_USER_STACK);
 	size = n > 0 ? n : 0;
@@ -470,6 +256,98 @@ static __always_inline void fill_in(struct task_struct *task, struct gt_probe_ca
 	c->array = 0;
 	c->array_count = p->array_count;
 	__builtin_memcpy(c->words, p->words, sizeof c->words);
+}
+
+/* The process has registered a callback, and may throw an exception in it. */
+static __always_inline void note_callback(uint32_t pid)
+{
+	struct gt_probe_target fresh = { .has_callbacks = 1 };
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	if (t)
+		t->has_callbacks = 1;
+	else
+		bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY);
+}
+
+static __always_inline bool has_callbacks(uint32_t pid)
+{
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	return t && t->has_callbacks;
+}
+
+/*
+ * Sends a release that has begun, as one that succeeds. Its return is not probed, because the
+ * unwinder would not find the way past the probe's address when a callback throws an exception.
+ */
+static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_struct *task,
+					    struct thread *t, const struct pending *p)
+{
+	struct gt_probe_call *c = &t->call;
+
+	c->ret = 0;
+	c->unfinished = 0;
+	fill_in(task, c, p);
+	if (stack_bytes ? !hand_over_stack(ctx, t, p->caller) : !hand_over(ctx, t, p->caller))
+		lose(c->pid, c->ended_ns);
+}
+
+/* Returns 0 to have the return probed, 1 to skip it. */
+static __always_inline int entered(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth;
+	const struct gt_probe_row *row;
+	struct pending *p;
+	struct thread *t;
+
+	if (!is_wanted(pid))
+		return 1;
+	if (id >= GT_PROBE_ROWS) {
+		note_callback(pid);
+		return 1;
+	}
+	row = bpf_map_lookup_elem(&rows, &id);
+	if (!row)
+		return 1;
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		lose(pid, bpf_ktime_get_ns());
+		return 1;
+	}
+	if (!t->known)
+		first_call(task, t, pid);
+	depth = t->depth;
+	/* calls whose frames lie below this one never returned (longjmp): they are over */
+	for (int i = 0; i < GT_PROBE_DEPTH; i++)
+		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
+		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
+			depth--;
+	if (depth >= GT_PROBE_DEPTH) {
+		lose(pid, bpf_ktime_get_ns());
+		return 1;
+	}
+	p = &t->calls[WITHIN(depth, GT_PROBE_DEPTH)];
+	p->sp = ctx->rsp;
+	p->row = id;
+	p->array_count = 0;
+	keep_words(ctx, row, p->words);
+	t->depth = depth;
+	if (is_idle(row, p))
+		return 1;
+	p->begun_ns = bpf_ktime_get_ns();
+	/* the probe of the return replaces it on the stack */
+	if (!frames_max || bpf_probe_read_user(&p->caller, sizeof p->caller, (void *)ctx->rsp))
+		p->caller = 0;
+	if (row->may_call_back && has_callbacks(pid)) {
+		hand_over_begun(ctx, task, t, p);
+		return 1;
+	}
+	if (row->array != GT_PROBE_NONE && !row->array_after)
+		keep_array(t, row, p, depth);
+	t->depth = depth + 1;
+	return 0;
 }
 
 static __always_inline int left(struct pt_regs *ctx)
@@ -505,7 +383,7 @@ static __always_inline int left(struct pt_regs *ctx)
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
 		}
 	}
-	if (stack_bytes ? !hand_over_stack(ctx, t) : !hand_over(ctx, t))
+	if (stack_bytes ? !hand_over_stack(ctx, t, 0) : !hand_over(ctx, t, 0))
 		lose(c->pid, c->ended_ns);
 	return 0;
 }
@@ -535,14 +413,16 @@ int call_session(struct pt_regs *ctx)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	struct gt_probe_target none = { 0 };
+	struct gt_probe_target fresh = { 0 };
 	struct gt_probe_event *e;
 	uint32_t pid;
 
 	if (child->pid != child->tgid || !is_wanted(process_of(parent)))
 		return 0;
 	pid = number_of(child);
-	if (!everyone && pid && bpf_map_update_elem(&targets, &pid, &none, BPF_ANY))
+	fresh.has_callbacks = has_callbacks(process_of(parent));
+	if ((!everyone || fresh.has_callbacks) && pid &&
+	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);
 	e = news_of(child, GT_NEWS_FORK, pid);
 	if (!e)
@@ -573,7 +453,7 @@ int BPF_PROG(execed, struct task_struct *task)
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	/* what the next program loses is its own; it has no other threads yet */
-	__builtin_memset(&target->lost, 0, sizeof target->lost);
+	__builtin_memset(target, 0, sizeof *target);
 	return 0;
 }
 

@@ -12,7 +12,8 @@ typedef __u64 uint64_t;
 #endif
 
 enum {
-	GT_PROBE_ROWS = 1024, /* rows of the function table at most */
+	GT_PROBE_ROWS = 1024, /* rows of the function table at most; beyond: functions that
+			       * register callbacks */
 	GT_PROBE_WORDS = 8,   /* arguments of a call that are kept */
 	GT_PROBE_COPIES = 8,  /* words that arguments point to */
 	GT_PROBE_EFFECTS = 4, /* effects of one call */
@@ -42,6 +43,7 @@ struct gt_probe_row {
 		array_count; /* words: an array of handles, and its length or a pointer to it */
 	uint8_t array_after; /* 1: the call fills in both */
 	uint8_t array_room;  /* word: the limit, used where the pointer to the length is NULL */
+	uint8_t may_call_back; /* 1: it ends an object, and may run a destructor callback */
 };
 
 /* A call that has returned, or will not. After it: the array's handles, then the stack. */
@@ -87,4 +89,5 @@ struct gt_probe_event {
 
 struct gt_probe_target {
 	struct gt_probe_losses lost;
+	uint64_t has_callbacks; /* 1: it has registered destructor callbacks */
 };

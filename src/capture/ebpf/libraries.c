@@ -120,7 +120,10 @@ static void add_point(struct gt_probe_point *points, size_t *count, uint64_t off
 	points[(*count)++] = (struct gt_probe_point){ .offset = offset, .row = row };
 }
 
-/* The tracked functions that a library exports; `points` has room for every row. */
+/*
+ * The tracked functions that a library exports, and those that register callbacks; `points` has
+ * room for all.
+ */
 static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_probe_point *points)
 {
 	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ?
@@ -146,7 +149,9 @@ static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_prob
 			    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 				continue;
 			name = elf_strptr(elf, head.sh_link, symbol.st_name);
-			row = name ? row_of(api, name) : GT_FN_NONE;
+			row = name ? gt_plan_registration(api, name) : GT_FN_NONE;
+			if (name && !row)
+				row = row_of(api, name);
 			if (row != GT_FN_NONE && offset_of(elf, size, symbol.st_value, &offset))
 				add_point(points, &count, offset, row);
 		}
@@ -164,7 +169,7 @@ static int probe(struct gt_libraries *l, int fd, const struct stat *st, const ch
 	size_t count;
 
 	l->probed++;
-	points = gt_alloc(GT_FN_COUNT * sizeof *points);
+	points = gt_alloc((GT_FN_COUNT + GT_PLAN_REGISTRATIONS) * sizeof *points);
 	count = find_points(fd, (uint64_t)st->st_size, (enum gt_api)api, points);
 	if (count && l->probes)
 		e = gt_probes_attach(l->probes, fd, path, points, count, error);

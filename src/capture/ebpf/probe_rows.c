@@ -178,6 +178,23 @@ static void keep_registers(struct gt_plan *plan, enum gt_function_id function)
 			keep_word(plan, function, i);
 }
 
+static const char *const registrations[] = {
+	"clSetMemObjectDestructorCallback",
+	"clSetContextDestructorCallback",
+	"clSetProgramReleaseCallback",
+};
+
+_Static_assert(sizeof registrations / sizeof *registrations == GT_PLAN_REGISTRATIONS,
+	       "points must fit their array");
+
+uint16_t gt_plan_registration(enum gt_api api, const char *name)
+{
+	for (uint16_t i = 0; api == GT_OPENCL && i < GT_PLAN_REGISTRATIONS; i++)
+		if (!strcmp(registrations[i], name))
+			return (uint16_t)(GT_PROBE_ROWS + i);
+	return 0;
+}
+
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 {
 	const struct gt_function *fn = &gt_functions[function];
@@ -192,6 +209,8 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 	do
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	plan->row.may_call_back = gt_functions[function].api == GT_OPENCL &&
+				  gt_functions[function].effect == GT_RELEASE;
 	keep_layout(plan, function);
 	keep_registers(plan, function);
 	return true;

@@ -6,6 +6,8 @@
 #include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
+enum { GT_PLAN_REGISTRATIONS = 3 }; /* functions that register callbacks */
+
 /* How an argument is reconstructed in the tool. */
 enum gt_plan_how {
 	GT_PLAN_UNUSED,
@@ -30,6 +32,12 @@ struct gt_plan {
 
 /* False when the row is not probed: it creates and ends nothing, or is a second effect. */
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
+
+/*
+ * The cookie of a function that registers a callback which a release may run, GT_PROBE_ROWS or
+ * higher; 0 for other functions.
+ */
+uint16_t gt_plan_registration(enum gt_api api, const char *name);
 
 /* The first arguments of a call as they were passed, as far as they are kept; their number. */
 uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_call *record,

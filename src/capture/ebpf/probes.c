@@ -455,13 +455,21 @@ static int attach_perf(struct gt_probes *p, const char *path, const struct gt_pr
 int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 		     const struct gt_probe_point *points, size_t count, struct gt_error *error)
 {
+	struct gt_probe_point *wanted;
 	char path[64], what[200];
+	size_t n = 0;
 	int e;
 
 	/* by descriptor: it works for any name, in any container */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	e = p->way == GT_PROBES_PERF ? attach_perf(p, path, points, count) :
-				       attach_multi(p, path, points, count);
+	wanted = gt_alloc(count * sizeof *wanted);
+	/* registrations of callbacks are of use only where the return need not be probed */
+	for (size_t i = 0; i < count; i++)
+		if (p->way == GT_PROBES_SESSION || points[i].row < GT_PROBE_ROWS)
+			wanted[n++] = points[i];
+	e = p->way == GT_PROBES_PERF ? attach_perf(p, path, wanted, n) :
+				       attach_multi(p, path, wanted, n);
+	free(wanted);
 	if (!e)
 		return 0;
 	snprintf(what, sizeof what, "attach to %.150s", name);

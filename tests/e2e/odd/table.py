@@ -14,21 +14,21 @@ print the same, end the same way and leave the same files each time (test_odd.py
           that does not return may be missing; "parent": those of children are missing; "none". attach
           has all of them, or "most"
   says    the line that the recorder may print on stderr
-  limit   why it is not run under attach
+  kernel  the first Linux on which it is run under attach
   tracker why it is not run with the resource tracker, which Level Zero's programs are (--csv, --log)
   held    another test does the same: its name stands there instead of a program
 """
 import collections
 
 DOORS = ("opencl", "levelzero", "cuda")
-Row = collections.namedtuple("Row", "name odd mode long before env doors calls says limit tracker held")
+Row = collections.namedtuple("Row", "name odd mode long before env doors calls says kernel tracker held")
 UNTRACKED = r"gputrack: (cannot|the tracker's) .*; the program runs on.*\n"
 
 
-def row(name, odd, mode=None, long=None, before=(), env=None, doors=DOORS, calls="all", says=None, limit=None,
+def row(name, odd, mode=None, long=None, before=(), env=None, doors=DOORS, calls="all", says=None, kernel=None,
         tracker=None, held=None):
     mode = (mode or name).split()
-    return Row(name, odd, mode, long.split() if long else mode, before, env or {}, doors, calls, says, limit,
+    return Row(name, odd, mode, long.split() if long else mode, before, env or {}, doors, calls, says, kernel,
                tracker, held)
 
 
@@ -49,7 +49,7 @@ ROWS = (
     row("jump-out-of-callback", "longjmp out of a callback of the driver", doors=("opencl",), calls="most"),
     row("exceptions", "C++ exceptions whose destructors make calls; thread_local objects"),
     row("exception-through-callback", "C++ exceptions through the driver", doors=("opencl",), calls="most",
-        limit="exceptions end at the kernel's return probe"),
+        kernel=(6, 13)),
     row("stack-overflow", "a handler on another stack leaves an overflown one by siglongjmp"),
     row("own-bus-error", "a SIGBUS handler for the program's own file"),
     row("page-on-demand", "a SIGSEGV handler that gives the page, with calls in it"),

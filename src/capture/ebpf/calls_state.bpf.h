@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* calls_state.bpf.h - what the BPF programs know: settings, maps, processes and their threads. */
+#pragma once
+
+/* The fields of kernel structures that we read; their offsets are resolved at load time. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+struct atomic_live {
+	int counter;
+};
+struct signal_struct {
+	struct atomic_live live;
+	unsigned int flags;
+	int group_exit_code;
+	struct task_struct *group_exec_task; /* Linux 5.17 */
+};
+struct task_struct {
+	int pid, tgid, exit_code;
+	__u64 start_boottime, self_exec_id;
+	struct task_struct *group_leader, *real_parent;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
+	char comm[16];
+};
+#pragma clang attribute pop
+
+enum { SIGNAL_GROUP_EXIT = 4 }; /* of signal_struct.flags */
+
+/* A call that has begun. */
+struct pending {
+	uint64_t sp, begun_ns, caller;
+	uint64_t words[GT_PROBE_WORDS];
+	uint32_t row, array_count;
+};
+
+/* State of a thread: its calls in flight, and buffers in which its records are assembled. */
+struct thread {
+	uint32_t known, depth;
+	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
+	uint32_t array;
+	struct pending calls[GT_PROBE_DEPTH];
+	uint64_t handles[GT_PROBE_ARRAY];
+	struct gt_probe_call call;
+	uint64_t tail[GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1];
+};
+
+/* Settings, constant from load time on. */
+const volatile bool everyone;        /* all processes, not only those in `targets` */
+const volatile uint32_t namespace;   /* of pids; 0: the initial one */
+const volatile uint32_t frames_max;  /* 0: no stacks */
+const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the stack's top */
+const volatile uint64_t ring_wake;   /* wakes the tool when more bytes than this are waiting */
+const volatile uint32_t own_pid;     /* the tool itself, which is ignored */
+
+uint64_t lost;                /* calls of all processes that did not fit into the ring */
+struct gt_probe_losses stray; /* of these, those of processes that are no targets */
+uint64_t news_lost;
+uint32_t off; /* set when detaching: nothing more is recorded */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_PROBE_ROWS);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_target);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 << 10);
+} news SEC(".maps");
+
+/*
+ * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it
+ * knows to be redundant.
+ */
+#define WITHIN(index, size)                                                                        \
+	({                                                                                         \
+		uint64_t index_ = (index);                                                         \
+		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size)-1));                           \
+		index_;                                                                            \
+	})
+
+/* A task's pid in the tool's namespace; 0 when it has none there. */
+static __always_inline uint32_t number_of(struct task_struct *task)
+{
+	struct pid *pid;
+	unsigned int level;
+
+	if (!namespace)
+		return task->pid;
+	pid = task->thread_pid;
+	level = BPF_CORE_READ(pid, level);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				  i * bpf_core_type_size(struct upid);
+
+		if (i > level)
+			break;
+		if (BPF_CORE_READ(at, ns, ns.inum) == namespace)
+			return BPF_CORE_READ(at, nr);
+	}
+	return 0;
+}
+
+static __always_inline uint32_t process_of(struct task_struct *task)
+{
+	return namespace ? number_of(task->group_leader) : task->tgid;
+}
+
+static __always_inline void count_loss(struct gt_probe_losses *l, uint64_t time_ns)
+{
+	uint64_t first = l->first_ns;
+
+	if (!first || time_ns < first)
+		l->first_ns = time_ns;
+	if (time_ns > l->last_ns)
+		l->last_ns = time_ns;
+	__sync_fetch_and_add(&l->count, 1);
+}
+
+static __always_inline void lose(uint32_t pid, uint64_t time_ns)
+{
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	__sync_fetch_and_add(&lost, 1);
+	if (t)
+		count_loss(&t->lost, time_ns);
+	else
+		count_loss(&stray, time_ns);
+}
+
+/* Reserves one piece of news about a task, and fills in the common fields. */
+static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
+						      uint32_t pid)
+{
+	struct gt_probe_event *e = bpf_ringbuf_reserve(&news, sizeof *e, 0);
+
+	if (!e) {
+		__sync_fetch_and_add(&news_lost, 1);
+		return 0;
+	}
+	__builtin_memset(e, 0, sizeof *e);
+	e->time_ns = bpf_ktime_get_ns();
+	e->news = what;
+	e->pid = pid;
+	e->tid = number_of(task);
+	e->start = task->group_leader->start_boottime;
+	e->exec = task->self_exec_id;
+	e->parent = process_of(task->real_parent);
+	return e;
+}
+
+static __always_inline bool is_wanted(uint32_t pid)
+{
+	if (!pid || pid == own_pid || off)
+		return false;
+	return everyone || bpf_map_lookup_elem(&targets, &pid);
+}
