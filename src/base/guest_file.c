@@ -194,16 +194,24 @@ ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t 
 	int fd = gt_fd_check_is_due(&f->checked_ns, now_ns) ? current_fd(f) : atomic_load(&f->fd);
 	/* a pipe, or the program's limit, as it is now */
 	bool may_signal = !f->is_regular || gt_file_size_is_limited();
+	size_t written = 0;
 	ssize_t n;
 
 	if (fd < 0)
 		return -1;
 	n = gt_write_without_signals(fd, data, size, may_signal);
-	if (n >= 0 || errno != EBADF)
-		return n;
-	/* the program closed it */
-	fd = current_fd(f);
-	return fd < 0 ? -1 : gt_write_without_signals(fd, data, size, may_signal);
+	if (n < 0 && errno == EBADF) {
+		/* the program closed it */
+		fd = current_fd(f);
+		n = fd < 0 ? -1 : gt_write_without_signals(fd, data, size, may_signal);
+	}
+	/* a write that falls short does not tell why, a full disk or a limit: the rest does */
+	while (n > 0 && written + (size_t)n < size) {
+		written += (size_t)n;
+		n = gt_write_without_signals(fd, (const char *)data + written, size - written,
+					     may_signal);
+	}
+	return n < 0 ? -1 : (ssize_t)(written + (size_t)n);
 }
 
 void gt_append_file_close(struct gt_append_file *f)

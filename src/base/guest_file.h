@@ -38,11 +38,13 @@ static inline const char *gt_error_text(int error)
 {
 #if __GLIBC_PREREQ(2, 32)
 	const char *text = strerrordesc_np(error);
-
-	return text ? text : "unknown error";
 #else
-	return strerror(error);
+	const char *text = strerror(error);
 #endif
+
+	if (error == EFBIG)
+		return "the limit on the size of files was reached (ulimit -f)";
+	return text ? text : "unknown error";
 }
 
 /* Identifies a file whatever its descriptor's number. */
@@ -159,7 +161,9 @@ int gt_append_file_open(struct gt_append_file *f, const char *path, int flags,
 			enum gt_append_to what);
 /* Describes what gt_append_file_open returned. */
 const char *gt_append_file_error(int error);
-/* write(2) without a signal; -1 with errno, also when the file cannot be opened again. */
+/*
+ * write(2) of the whole without a signal; -1 with errno, also when the file cannot be opened again.
+ */
 ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t size,
 			     uint64_t now_ns);
 void gt_append_file_close(struct gt_append_file *f);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* announce.c - tells `gputrack run` of a new trace, so that it can learn how this process ends. */
+/*
+ * announce.c - tells `gputrack run` of a new trace, so that it can learn how this process ends, and
+ * of a process that cannot record.
+ */
 #include "guest/announce.h"
 
 #include <inttypes.h>
@@ -59,7 +62,8 @@ void gt_announce_trace(const char *name, uint64_t watcher)
 	int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	/* a name that begins with a NUL byte is no file */
 	int size = gt_snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
-			       GT_WATCHER_SOCKET "%" PRIu64, watcher);
+			       GT_WATCHER_SOCKET "%" PRIu64,
+			       watcher & ((1u << GT_WATCHER_PID_BITS) - 1));
 
 	if (self >= 0 && to >= 0 &&
 	    !connect(to, (const struct sockaddr *)&address,
@@ -69,4 +73,12 @@ void gt_announce_trace(const char *name, uint64_t watcher)
 		close(self);
 	if (to >= 0)
 		close(to);
+}
+
+void gt_announce_unrecorded(uint64_t watcher)
+{
+	char text[sizeof GT_WATCHER_UNRECORDED + 20];
+
+	gt_snprintf(text, sizeof text, GT_WATCHER_UNRECORDED "%" PRIu64, watcher);
+	gt_announce_trace(text, watcher);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* announce.h - tells `gputrack run` of a new trace, so that it can learn how this process ends. */
+/*
+ * announce.h - tells `gputrack run` of a new trace, so that it can learn how this process ends, and
+ * of a process that cannot record.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -10,3 +13,5 @@
  * Does nothing if the tool is gone.
  */
 void gt_announce_trace(const char *name, uint64_t watcher);
+/* This process makes calls that are not recorded, because it has no access to the recording. */
+void gt_announce_unrecorded(uint64_t watcher);

@@ -46,6 +46,7 @@ static _Atomic uint64_t last_tick_ns, last_check_ns;
 static pthread_key_t thread_end;
 static bool have_thread_end;
 static bool has_stacks;
+static bool is_unrecorded; /* the trace could not be opened */
 
 /* Each thread has its own; the lane is stale unless `writer` is the current one. */
 static __thread struct {
@@ -201,6 +202,13 @@ static int open_trace(struct gt_writer **w, const char *folder)
 	return gt_writer_open_in(w, folder, &options);
 }
 
+static void announce_unrecorded(void)
+{
+	is_unrecorded = true;
+	if (gt_settings_get()->watcher)
+		gt_announce_unrecorded(gt_settings_get()->watcher);
+}
+
 static void open_writer(void)
 {
 	const char *folder = gt_settings_get()->recording;
@@ -215,6 +223,7 @@ static void open_writer(void)
 	if (e) {
 		gt_stderr_line("cannot record into %s: %s; the program runs on untracked", folder,
 			       gt_error_text(-e));
+		announce_unrecorded();
 		return;
 	}
 	if (gt_settings_get()->watcher)
@@ -251,6 +260,9 @@ void gt_recorder_restart(bool can_free)
 
 	self.tid = 0;
 	self.lane = NULL;
+	/* its child has no access, either, and is one more */
+	if (is_unrecorded)
+		announce_unrecorded();
 	if (!w)
 		return;
 	/* no other thread is here; a thread of the parent that was writing left it consistent */

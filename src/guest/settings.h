@@ -22,8 +22,8 @@ struct gt_settings {
 	const char *recording; /* folder to record into, absolute; NULL: do not record */
 	uint32_t stack_depth;  /* frames to keep; 0: no stacks */
 	uint64_t max_bytes;    /* limit of the whole recording; 0: none */
-	uint64_t watcher;      /* pid of the `gputrack run` that watches; 0: none */
-	uint64_t until_ns;     /* CLOCK_MONOTONIC time at which recording stops; 0: never */
+	uint64_t watcher;  /* number of the `gputrack run` that watches (trace/layout.h); 0: none */
+	uint64_t until_ns; /* CLOCK_MONOTONIC time at which recording stops; 0: never */
 
 	bool tracker;      /* the resource tracker: process metrics around every call */
 	const char *csv;   /* path of its CSV, without the pid; NULL: none */

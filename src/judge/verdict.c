@@ -245,7 +245,9 @@ static char *ending_doubt(const struct gt_verdict *verdict, const struct gt_view
 		unsure = NULL;
 	why = gt_ending_of(v, unsure);
 	if (!why)
-		why = gt_strdup("events are missing");
+		why = gt_strdup(gt_recording_unrecorded(v->recording) ?
+					"a process was not recorded" :
+					"events are missing");
 	if (unsure)
 		n = asprintf(&text, "%s, so gputrack cannot tell %s (%s alive): %s", why,
 			     question(verdict),
@@ -341,7 +343,8 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	find_growth(verdict, v);
 	verdict->outcome = judge(verdict, v->recording);
 	/* a recording that is damaged from its first event on did track something */
-	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
+	if (!v->ledger->events &&
+	    (!gt_head_has_gaps(v->recording) || gt_recording_is_empty(v->recording)))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
 		verdict->outcome = GT_OUTCOME_UNSURE;

@@ -212,7 +212,7 @@ static char *who(const struct gt_process *p)
 const char *gt_stop_reason(int error)
 {
 	return error == ETIME ? "the --duration limit was reached" :
-	       error == EFBIG ? "the recording reached its size limit" :
+	       error == EFBIG ? "the recording reached its size limit (--max-size, or ulimit -f)" :
 				strerror(error);
 }
 
@@ -374,6 +374,8 @@ const char *gt_fate_remedy(const struct gt_view *v, enum gt_fate fate,
 		return "record until it ends, or count what it held with --running-is-leak";
 	if (fate == GT_FATE_KILLED || has_end(v, groups, GT_END_UNKNOWN))
 		return "let it end by itself, or count what it held with --killed-is-leak";
+	if (gt_recording_unrecorded(v->recording))
+		return "record with `gputrack attach`";
 	return gt_view_is_attached(v) ? "record again with a larger --ring-size" : "record again";
 }
 

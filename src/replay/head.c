@@ -195,6 +195,7 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 	const char *late = gt_recording_info(v->recording, "late_libraries");
 	const char *refused = gt_recording_info(v->recording, "refused_libraries");
 	uint64_t lost = gt_recording_lost(v->recording), stacks = 0, unknown = 0;
+	uint64_t unrecorded = gt_recording_unrecorded(v->recording);
 	char text[GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
@@ -205,6 +206,13 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: creations and releases are missing below",
 			      gt_format_count(text, lost),
 			      gt_plural(lost, "event was", "events were"));
+	if (unrecorded)
+		gt_print_wrap(p, GT_RED, 2,
+			      "%s %s NOT RECORDED, unable to write to the recording, as after "
+			      "chroot or a change of user; `%s attach` records such processes",
+			      gt_format_count(text, unrecorded),
+			      gt_plural(unrecorded, "process was", "processes were"),
+			      gt_tool_name());
 	if (*late)
 		gt_print_wrap(p, GT_YELLOW, 2,
 			      "the first calls into %s may be missing: it was loaded before "
@@ -299,7 +307,7 @@ bool gt_head_has_gaps(const struct gt_recording *recording)
 		if (p->unknown || p->damage || p->state == GT_TRACE_STOPPED)
 			return true;
 	}
-	return gt_recording_lost(recording) > 0;
+	return gt_recording_lost(recording) > 0 || gt_recording_unrecorded(recording) > 0;
 }
 
 void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
@@ -451,6 +459,8 @@ void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_uint(j, "events", v->ledger->events);
 	gt_json_uint(j, "lost", gt_recording_lost(v->recording));
 	gt_json_bool(j, "gaps", gt_head_has_gaps(v->recording));
+	if (gt_recording_unrecorded(v->recording))
+		gt_json_uint(j, "unrecorded", gt_recording_unrecorded(v->recording));
 	info_number(j, v, "running");
 	info_number(j, v, "cut_stacks");
 	gt_json_array(j, "processes");

@@ -27,9 +27,14 @@
 
 /*
  * While `gputrack run` watches: the socket, in the kernel's name space of its own, to which
- * processes send descriptors of themselves; the tool's pid follows.
+ * processes send descriptors of themselves; the tool's pid follows. A process that cannot record
+ * sends a text with the tool's number instead of a trace's name. The number is the pid in its
+ * low bits and a secret in the others: anybody can see the socket's name, and such a process may be
+ * another user's.
  */
-#define GT_WATCHER_SOCKET "gputrack.watcher."
+#define GT_WATCHER_SOCKET     "gputrack.watcher."
+#define GT_WATCHER_UNRECORDED "unrecorded "
+enum { GT_WATCHER_PID_BITS = 22, GT_WATCHER_BITS = 63 };
 
 enum {
 	GT_TRACE_VERSION = 1,

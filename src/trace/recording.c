@@ -294,6 +294,18 @@ const char *gt_recording_info(const struct gt_recording *r, const char *key)
 	return gt_info_get(r->info, key);
 }
 
+bool gt_recording_is_empty(const struct gt_recording *r)
+{
+	return !r->process_count && !gt_recording_lost(r);
+}
+
+uint64_t gt_recording_unrecorded(const struct gt_recording *r)
+{
+	uint64_t count;
+
+	return gt_count_parse(gt_recording_info(r, "unrecorded"), &count) ? count : 0;
+}
+
 const char *gt_recording_path(const struct gt_recording *r)
 {
 	return r->path;

@@ -91,6 +91,10 @@ void gt_recording_close(struct gt_recording *r);
 
 /* A value of the folder's `info`; "" for an absent key. */
 const char *gt_recording_info(const struct gt_recording *r, const char *key);
+/* True if nothing is known of any process, not even that its events were lost. */
+bool gt_recording_is_empty(const struct gt_recording *r);
+/* Processes that made calls but had no access to the recording. */
+uint64_t gt_recording_unrecorded(const struct gt_recording *r);
 const char *gt_recording_path(const struct gt_recording *r);
 
 /* The only process that is read; 0: all. */

@@ -135,7 +135,7 @@ static void write_all(const char *text, size_t size, uint64_t now_ns)
 	if (n == (ssize_t)size)
 		return;
 	gt_stderr_line("the tracker's CSV ends here: %s; the program runs on",
-		       n < 0 ? gt_error_text(errno) : "disk full");
+		       gt_error_text(errno));
 	gt_append_file_close(&file);
 }
 

@@ -151,7 +151,7 @@ static void put(void)
 	if (n != (ssize_t)used && !atomic_exchange(&has_failed, true))
 		gt_stderr_line(
 			"the tracker's log lacks lines from here on: %s; the program runs on",
-			n < 0 ? gt_error_text(errno) : "disk full");
+			gt_error_text(errno));
 }
 
 void gt_log_open(enum gt_log_level level)

@@ -290,3 +290,30 @@ def test_names_in_a_public_folder_cannot_be_guessed(case):
             made = [line for line in log.splitlines() if f'"{folder}' in line
                     and ("O_CREAT" in line or "O_TMPFILE" in line)]
             assert all("O_TMPFILE" in line or "O_EXCL" in line for line in made) and made, made
+
+
+ANNOUNCE = """
+import array, os, socket
+number = int(os.environ["GPUTRACK_WATCHER"])
+for text in (f"unrecorded {number}", f"unrecorded {number & (1 << 22) - 1}", f"unrecorded {number + (1 << 22)}"):
+    to = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    to.connect(f"\\0gputrack.watcher.{number & (1 << 22) - 1}")
+    to.sendmsg([text.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0]))])
+"""
+
+
+def test_only_processes_of_the_run_are_counted_as_unrecorded(case):
+    """Anybody can connect to the socket: its name is no secret, the number is."""
+    done = case.gputrack("run", "--fail-on-leak", "-o", "u.gt", "python3", "-c", ANNOUNCE)
+    assert done.status == 24 and "1 process was NOT RECORDED" in done.err, (done.status, done.err)
+    assert case.report("u.gt", "summary")["recording"]["unrecorded"] == 1
+
+
+def test_a_child_of_another_user_leaves_the_verdict_open(case):
+    need_users(case)
+    counts = case.path("counts")
+    counts.write_bytes(bytes(8200))
+    done = case.gputrack("run", "--fail-on-leak", "-o", "c.gt", case.program("odd_opencl"), "other-user-fork",
+                         env=case.small_opencl(ODD_COUNTS=str(counts)))
+    words = " ".join(done.err.split())
+    assert done.status == 25 and "a process was not recorded, so gputrack cannot tell" in words, done.err

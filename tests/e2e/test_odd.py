@@ -123,11 +123,13 @@ def differences(program, bare, other):
     return found
 
 
-def missing(program, other, recorded, lost, way="run"):
+def missing(program, other, recorded, lost, way="run", unrecorded=0):
     """What a record lacks; `lost` are those that it says it lacks."""
     calls, begun, ended = program.row.calls, other.begun, other.ended
     if way == "attach" and calls in ("parent", "counted", "none"):
         calls = "all"  # it needs nothing of the program
+    if way == "run" and calls == "parent" and not unrecorded:
+        return [f"{program.name}: no process is said to be unrecorded"]
     if (calls == "all" and (recorded, lost) != (begun, 0) or
             calls == "counted" and recorded + lost != begun or
             calls == "most" and not ended - (begun - ended) <= recorded + lost <= begun or
@@ -159,7 +161,8 @@ def compare(case, program, bare, *options):
     other = program.run(way, case.build / "gputrack", "run", "-q", "-o", recording, *options, "--")
     summary = case.report(recording, "summary")
     return [f"{way}: {text}" for text in differences(program, bare, other)
-            + missing(program, other, summary["recording"]["events"], summary["lost"])]
+            + missing(program, other, summary["recording"]["events"], summary["lost"],
+                      unrecorded=summary["recording"].get("unrecorded", 0))]
 
 
 def under_run(case, row):

@@ -167,7 +167,7 @@ def test_a_file_size_limit_stops_the_recording_and_not_the_program(case):
     assert bare.status == 0, bare.err
     done = case.gputrack("run", "-q", "-o", "f.gt", *command, env=case.pocl(), preexec=limit)
     assert (done.status, done.out) == (0, bare.out), (done.status, done.err)
-    assert len(done.err.splitlines()) == 1 and "recording stopped: File too large" in done.err
+    assert len(done.err.splitlines()) == 1 and "recording stopped: the limit on the size of files was reached (ulimit -f)" in done.err
     report = case.report("f.gt", "summary")
     process, = report["recording"]["processes"]
     assert process["state"] == "stopped" and "the recording reached its size limit" in process["error"]

@@ -116,6 +116,29 @@ static void files_of_the_program_are_never_written_to(void **state)
 	close(fd);
 }
 
+/* A write that falls short at the limit has no error; the next one has. */
+static void a_limit_on_the_size_is_not_taken_for_a_full_disk(void **state)
+{
+	struct gt_append_file k = GT_APPEND_NONE;
+	const char *path = path_of("short");
+	struct rlimit before, limit;
+
+	(void)state;
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_FILE), 0);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = 7;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(gt_append_file_write(&k, "line\n", 5, 0), 5);
+	errno = 0;
+	assert_int_equal(gt_append_file_write(&k, "line\n", 5, 0), -1);
+	assert_int_equal(errno, EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_non_null(strstr(gt_error_text(EFBIG), "ulimit -f"));
+	assert_int_equal(size_of(path), 7);
+	gt_append_file_close(&k);
+}
+
 static void *write_lines(void *kept)
 {
 	for (uint64_t i = 0; i < LINES; i++)
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(opening_a_fifo_without_a_reader_does_not_block),
 		cmocka_unit_test(reopening_does_not_block_on_a_fifo),
 		cmocka_unit_test(files_of_the_program_are_never_written_to),
+		cmocka_unit_test(a_limit_on_the_size_is_not_taken_for_a_full_disk),
 		cmocka_unit_test(threads_reopening_a_closed_file_share_one_descriptor),
 	};
 

@@ -40,9 +40,9 @@ struct gt_probe_row {
 	uint8_t copies;
 	struct gt_probe_copy copy[GT_PROBE_COPIES]; /* read when the call has returned */
 	uint8_t array,
-		array_count; /* words: an array of handles, and its length or a pointer to it */
-	uint8_t array_after; /* 1: the call fills in both */
-	uint8_t array_room;  /* word: the limit, used where the pointer to the length is NULL */
+		array_count;   /* words: an array of handles, and its length or a pointer to it */
+	uint8_t array_after;   /* 1: the call fills in both */
+	uint8_t array_room;    /* word: the limit, used where the pointer to the length is NULL */
 	uint8_t may_call_back; /* 1: it ends an object, and may run a destructor callback */
 };
 

@@ -56,6 +56,7 @@ struct gt_end_watcher {
 	int ends;                         /* -1 until there is something to write */
 	struct watched *list;
 	size_t pidfds, pidfds_max;
+	uint64_t number, unrecorded;
 };
 
 static bool read_header(const struct gt_end_watcher *w, const char *name, struct gt_trace_header *h)
@@ -236,6 +237,15 @@ static void add(struct gt_end_watcher *w, const char *name)
 		follow(w, p);
 }
 
+/* A process of any user: the secret tells that it is one of ours. */
+static bool is_unrecorded(const struct gt_end_watcher *w, const char *text)
+{
+	char expected[sizeof GT_WATCHER_UNRECORDED + 20];
+
+	snprintf(expected, sizeof expected, GT_WATCHER_UNRECORDED "%" PRIu64, w->number);
+	return !strcmp(text, expected);
+}
+
 /* One announcement (guest/announce.c); false if there are no more for now. */
 static bool read_announcement(struct gt_end_watcher *w)
 {
@@ -248,6 +258,7 @@ static bool read_announcement(struct gt_end_watcher *w)
 		return false;
 	size = gt_descriptor_receive(from, name, sizeof name - 1, &pidfd);
 	name[size > 0 ? size : 0] = '\0';
+	w->unrecorded += is_unrecorded(w, name);
 	if (pidfd >= 0 && w->pidfds < w->pidfds_max && gt_recording_is_trace(name) &&
 	    !strchr(name, '/') &&
 	    !getsockopt(from, SOL_SOCKET, SO_PEERCRED, &sender, &(socklen_t){ sizeof sender }) &&
@@ -389,12 +400,13 @@ static size_t allow_pidfds(void)
 	return limit.rlim_cur / 2 < PIDFDS_MAX ? limit.rlim_cur / 2 : PIDFDS_MAX;
 }
 
-struct gt_end_watcher *gt_end_watcher_start(const char *folder)
+struct gt_end_watcher *gt_end_watcher_start(const char *folder, uint64_t number)
 {
 	struct gt_end_watcher *w = gt_alloc(sizeof *w);
 
 	w->ends = w->socket = -1;
 	w->path = gt_strdup(folder);
+	w->number = number;
 	w->pidfds_max = allow_pidfds();
 	w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -438,14 +450,18 @@ static bool settle_rest(struct gt_end_watcher *w)
 	return is_more;
 }
 
-void gt_end_watcher_stop(struct gt_end_watcher *w, pid_t pid, int status)
+uint64_t gt_end_watcher_stop(struct gt_end_watcher *w, pid_t pid, int status)
 {
+	uint64_t unrecorded;
+
 	if (!w)
-		return;
+		return 0;
 	eventfd_write(w->stop, 1);
 	pthread_join(w->thread, NULL);
 	settle_child(w, pid, status);
 	for (int ms = 0; settle_rest(w) && ms < WAIT_MS; ms += STEP_MS)
 		usleep(STEP_MS * 1000);
+	unrecorded = w->unrecorded;
 	let_go(w);
+	return unrecorded;
 }

@@ -10,14 +10,16 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct gt_end_watcher;
 
-/* `folder` is the recording's. NULL if watching is impossible. */
-struct gt_end_watcher *gt_end_watcher_start(const char *folder);
+/* `folder` is the recording's, `number` as in trace/layout.h. NULL if watching is impossible. */
+struct gt_end_watcher *gt_end_watcher_start(const char *folder, uint64_t number);
 /*
  * Handles what has arrived so far and waits for the thread. The child `pid` ended with `status`, as
- * from waitpid; -1: unknown. A NULL watcher is ignored.
+ * from waitpid; -1: unknown. Returns how many processes said that they could not record. A NULL
+ * watcher is ignored.
  */
-void gt_end_watcher_stop(struct gt_end_watcher *watcher, pid_t pid, int status);
+uint64_t gt_end_watcher_stop(struct gt_end_watcher *watcher, pid_t pid, int status);

@@ -2,6 +2,7 @@
 /* job.c - runs that are the ranks of one job share a recording; the last of them reports. */
 #include "cli/run/job.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -304,6 +305,9 @@ static void merge_end(struct gt_info *all, const struct gt_info *one)
 	gt_info_set(all, "ended", gt_info_get(one, "ended"));
 	if (number_of(one, "duration_ns") > number_of(all, "duration_ns"))
 		gt_info_set(all, "duration_ns", gt_info_get(one, "duration_ns"));
+	if (number_of(one, "unrecorded"))
+		gt_info_setf(all, "unrecorded", "%" PRIu64,
+			     number_of(all, "unrecorded") + number_of(one, "unrecorded"));
 	if (*signal && !*gt_info_get(all, "signal"))
 		gt_info_set(all, "signal", signal);
 	else if (*status && !number_of(all, "exit_status"))

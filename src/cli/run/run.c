@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c - `gputrack run`: runs a program with our libraries in it, then reports what it left. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +126,7 @@ struct run {
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	struct gt_end_watcher *watcher;    /* likewise */
+	uint64_t watcher_number;           /* trace/layout.h */
 	int program_status;                /* if nothing could be recorded: of waitpid, or -1 */
 };
 
@@ -226,7 +229,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	/* the limits of a `gputrack run` around this one do not apply here */
 	unsetenv("GPUTRACK_MAX_SIZE");
 	unsetenv("GPUTRACK_UNTIL");
-	set_number("GPUTRACK_WATCHER", (uint64_t)getppid());
+	set_number("GPUTRACK_WATCHER", run->watcher_number);
 	if (s->max_bytes)
 		set_number("GPUTRACK_MAX_SIZE", s->max_bytes);
 	if (s->duration > 0)
@@ -286,7 +289,7 @@ static void prepared(void *context, pid_t pid)
 
 	name_folder(run, pid);
 	run->hold = gt_folder_hold(run->folder);
-	run->watcher = gt_end_watcher_start(run->folder);
+	run->watcher = gt_end_watcher_start(run->folder, run->watcher_number);
 }
 
 static void started(void *context, pid_t pid)
@@ -355,6 +358,17 @@ static const char *nsys_folder(void *context, pid_t pid)
 	return run->folder;
 }
 
+/* This process, and a secret that the programs it runs know. */
+static uint64_t watcher_number(void)
+{
+	const unsigned bits = GT_WATCHER_BITS - GT_WATCHER_PID_BITS;
+	uint64_t secret = 0;
+
+	if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) < 0)
+		secret = gt_now_ns();
+	return (secret & ((1ull << bits) - 1)) << GT_WATCHER_PID_BITS | (uint64_t)getpid();
+}
+
 /* Records. The status of waitpid and the pid, or -1 and the error. */
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
@@ -370,6 +384,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 				     .folder = nsys_folder,
 				     .context = run,
 				     .info = run->info };
+	uint64_t unrecorded;
 	int status;
 
 	if (run->settings->with == WITH_NSYS) {
@@ -377,9 +392,12 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 		run->program_status = with.program_status;
 		return status;
 	}
+	run->watcher_number = watcher_number();
 	status = gt_launch(&launch, pid, error);
 	gt_device_sampler_stop(run->sampler);
-	gt_end_watcher_stop(run->watcher, *pid, status);
+	unrecorded = gt_end_watcher_stop(run->watcher, *pid, status);
+	if (unrecorded)
+		gt_info_setf(run->info, "unrecorded", "%" PRIu64, unrecorded);
 	name_folder(run, *pid);
 	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
 		return status;
