@@ -3,8 +3,10 @@
 import json
 import re
 
+import harness
 import readers
-from tracker_csv import (ALLOCATES, CREATES, DESTROYS, FREES, UNLOGGED, Count, ENTRY, log_of,
+from tracker_csv import (ALLOCATES, CREATES, DESTROYS, FREES, UNLOGGED, Count, ENTRY, NOT_ON_INTEL,
+                         REFUSED_BY_INTEL, app_output, log_of,
                          own_log, read_csv, read_log, the_csv)
 
 LABELS = {"Contexts": "Context", "CommandQueues": "CommandQueue", "Modules": "Module",
@@ -50,12 +52,21 @@ def kinds_in(use):
 
 # Lines.
 
+@harness.also_on("intel")
 def test_lines(case):
     """Each call's two entries against the program's record, and against the CSV."""
     run, entries = debug_run(case, "--log", "own", ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv")
     calls, rows = own_log(case.path("own")), read_csv(the_csv(case, run.pid))
     count, at = Count(), 0
-    assert [level for level, _ in entries] == ["debug"] * (2 * len(rows)) + ["info"]
+    if case.driver != "ours":  # it refuses some calls, and keeps some memory: test_residue.py
+        refused = [text.split(":")[0] for _, text in entries if ": failed with 0x" in text]
+        # of functions that the driver does not even have, the loader answers, and no layer sees it
+        assert refused == [name for name in REFUSED_BY_INTEL if not name.endswith("Ext")], refused
+        entries = [(level, text) for level, text in entries
+                   if level == "debug" and ": failed with 0x" not in text]
+        assert len(entries) == 2 * len(rows)
+    else:
+        assert [level for level, _ in entries] == ["debug"] * (2 * len(rows)) + ["info"]
     for i, row in enumerate(rows):
         line, use = CALL.fullmatch(entries[2 * i][1]), USE.fullmatch(entries[2 * i + 1][1])
         assert line and use, entries[2 * i:2 * i + 2]
@@ -83,6 +94,7 @@ def test_lines(case):
     assert at == len(calls)
 
 
+@harness.also_on("intel")
 def test_heads(case):
     """[date time] [thread-id: N] [level]; the thread of a program that has one is its pid."""
     path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug")
@@ -118,6 +130,7 @@ def test_memory_cost_of_live_objects(case):
     assert lists == {0, 300}, lists
 
 
+@harness.also_on("intel")
 def test_ipc_handles_die_with_their_owner(case):
     """Memory and pool are gone at the end, and with them the IPC handles made of them."""
     _, entries = debug_run(case)
@@ -127,16 +140,17 @@ def test_ipc_handles_die_with_their_owner(case):
 
 # Where it goes.
 
+@harness.also_on("intel")
 def test_default_file(case):
     case.path("home").mkdir()
     run = case.run(case.program("ze_app"), env=case.tracker(
         HOME=str(case.path("home")), ZEL_ENABLE_LOADER_LOGGING="1",
         ZEL_LOADER_LOGGING_LEVEL="debug"))
-    assert (run.status, run.out, run.err) == (0, "rounds=1 live=0\n", "")
+    assert (run.status, run.out, run.err) == (0, app_output(case), "")
     log = case.path("home/.oneapi_logs/ze_loader.log")
     assert [p for p in case.folder.rglob("*") if p.is_file()] == [log]
     first = len(read_log(log.read_text()))
-    assert first > 100
+    assert first > 80
     # appended to
     case.run(case.program("ze_app"), env=case.tracker(
         HOME=str(case.path("home")), ZEL_ENABLE_LOADER_LOGGING="1",
@@ -144,6 +158,7 @@ def test_default_file(case):
     assert len(read_log(log.read_text())) == 2 * first
 
 
+@harness.also_on("intel")
 def test_folder_and_file(case):
     case.path("there").mkdir()
     for settings, place in (({"ZEL_LOADER_LOG_DIR": "there"}, "there/ze_loader.log"),
@@ -161,14 +176,16 @@ def test_folder_and_file(case):
         files[0].unlink()
 
 
+@harness.also_on("intel")
 def test_console(case):
     run = case.run(case.program("ze_app"), env=case.tracker(
         HOME=str(case.folder), ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
         ZEL_LOADER_LOG_CONSOLE="1"))
-    assert run.out == "rounds=1 live=0\n" and len(read_log(run.err)) > 100
+    assert run.out == app_output(case) and len(read_log(run.err)) > 80
     assert not list(case.folder.iterdir())
 
 
+@harness.also_on("intel")
 def test_log_is_written_only_on_request(case):
     for settings in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "0"},
                      {"ZEL_ENABLE_LOADER_LOGGING": "1",
@@ -220,6 +237,7 @@ def test_levels(case):
     assert level_run(case, "warn") == []
 
 
+@harness.also_on("intel")
 def test_no_lines_are_lost_in_a_crash(case):
     for how, status in (("_exit", 0), ("abort", -6), ("kill9", -9)):
         path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug")
@@ -507,6 +525,18 @@ OWNERS = {"kernel": "zeModuleCreate", "event": "zeEventPoolCreate", "fence": "ze
           "view": "zeImageCreate", "mapping": "zePhysicalMemCreate"}
 
 
+def alive_kinds(case):
+    """The rows of ALIVE that the driver has. Intel's image of 16 × 16 is a tile of 32 rows."""
+    if case.driver == "ours":
+        return ALIVE
+    return dict({kind: row for kind, row in ALIVE.items() if kind not in NOT_ON_INTEL},
+                image=("Image", "zeImageCreate", 4096))
+
+
+def handle_makers(case):
+    return HANDLES if case.driver == "ours" else {"device": "zeMemGetIpcHandle"}
+
+
 def line_of(case, function):
     """The first line of ze_app.c that calls the function."""
     source = (case.source / "tests/e2e/programs/ze_app.c").read_text().splitlines()
@@ -528,27 +558,30 @@ def alive_in(entries):
     return found
 
 
+@harness.also_on("intel")
 def test_alive_at_exit(case):
-    """One of each kind, one at a time: label, handle, size, owner, and the line that made it."""
-    for kind in ALIVE:
-        found = alive_in(level_run(case, "error", "--log", "own", "--leak", kind))
-        made = own_log(case.path("own"))
+    """One of each kind: label, handle, size, owner, and the line that made it."""
+    table, makers = alive_kinds(case), handle_makers(case)
+    # one at a time; on a real driver all together, because it takes long to start
+    for kinds in [[kind] for kind in table] if case.driver == "ours" else [list(table)]:
+        entries = level_run(case, "error", "--log", "own", "--leak", ",".join(kinds))
+        found = alive_in(entry for entry in entries if "SUMMARY" not in entry[1])
         handle = {}
-        for name, own_handle, _ in made:
+        for name, own_handle, _ in own_log(case.path("own")):
             handle.setdefault(name, own_handle)
-        wanted = [kind] + WITH.get(kind, [])
-        functions = [ALIVE[k][1] for k in wanted] + ([HANDLES[kind]] if kind in HANDLES else [])
-        assert sorted(f[4] for f in found) == sorted(functions), (kind, found)
+        wanted = kinds + [other for kind in kinds for other in WITH.get(kind, [])]
+        functions = [table[k][1] for k in wanted] + [makers[k] for k in kinds if k in makers]
+        assert sorted(f[4] for f in found) == sorted(functions), (kinds, found)
         for k in wanted:
-            label, function, size = ALIVE[k]
-            entry = next(f for f in found if f[4] == function)
-            assert entry[0] == label and entry[2] == size, (kind, entry)
+            label, function, size = table[k]
+            entry = next(f for f in found if (f[0], f[4]) == (label, function))
+            assert entry[2] == size, (k, entry)
             if k != "build_log":
-                assert entry[1] == handle[function], (kind, entry)
+                assert entry[1] == handle[function], (k, entry)
             owner = OWNERS.get(k, "zeContextCreate")
             if k != "context":
-                assert entry[3] == handle[owner], (kind, entry)
-            assert entry[5][0][1].endswith(f"/ze_app.c:{line_of(case, function)}"), (kind, entry)
+                assert entry[3] == handle[owner], (k, entry)
+            assert entry[5][0][1].endswith(f"/ze_app.c:{line_of(case, function)}"), (k, entry)
             assert any(name == "main" for name, _ in entry[5]), entry
 
 

@@ -72,25 +72,22 @@ static void expect(bool is_true, const char *what)
 
 static void make_programs(struct round *r)
 {
-	static const char source[] = "add scale";
-	ze_module_desc_t module = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-				    .format = ZE_MODULE_FORMAT_NATIVE,
-				    .inputSize = sizeof(source),
-				    .pInputModule = (const uint8_t *)source };
+	ze_module_desc_t module = ze_module_input();
 	ze_kernel_desc_t kernel = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "add" };
 	uint32_t count = 0;
 	size_t size = 0;
 
-	TRACKED(zeModuleCreate, r->module, sizeof(source), "module", r->context, r->ze.device,
+	TRACKED(zeModuleCreate, r->module, module.inputSize, "module", r->context, r->ze.device,
 		&module, &r->module, &r->build_log);
 	/* the same call made the log */
 	ze_log("zeModuleCreate", r->build_log, 0, "build_log");
 	CHECK(zeModuleBuildLogGetString, r->build_log, &size, NULL);
 	CHECK(zeModuleGetKernelNames, r->module, &count, NULL);
-	expect(count == 2, "two kernel names");
+	expect(count == (ze_is_ours() ? 2 : 1), "kernel names");
 	TRACKED(zeKernelCreate, r->kernel, 0, "kernel", r->module, &kernel, &r->kernel);
 	CHECK(zeKernelSetGroupSize, r->kernel, 8, 1, 1);
-	CHECK(zeKernelSetArgumentValue, r->kernel, 0, sizeof(count), &count);
+	if (ze_is_ours()) /* whose kernels take any argument */
+		CHECK(zeKernelSetArgumentValue, r->kernel, 0, sizeof(count), &count);
 }
 
 static void make_images(struct round *r)
@@ -167,9 +164,9 @@ static void make_all(struct round *r)
 	make_memory(r);
 }
 
-/* An append function that takes (list, …, signal, wait count, waits). */
+/* An append function that takes (list, …, signal, wait count, waits). Real drivers lack some. */
 #define APPEND(function, size, ...)                                                                \
-	TRACKED(function, list, size, "list", list, __VA_ARGS__, r->event, 1, &r->waited)
+	(void)ATTEMPTED(function, list, size, "list", list, __VA_ARGS__, r->event, 1, &r->waited)
 /* One that takes no events. */
 #define APPEND_PLAIN(function, size, ...) TRACKED(function, list, size, "list", list, __VA_ARGS__)
 
@@ -244,10 +241,13 @@ static void run_all(struct round *r)
 {
 	CHECK(zeEventHostSignal, r->waited);
 	append_all(r, r->immediate);
-	expect(zeEventQueryStatus(r->event) == ZE_RESULT_SUCCESS, "immediate event signalled");
+	if (ze_is_ours()) {
+		expect(zeEventQueryStatus(r->event) == ZE_RESULT_SUCCESS,
+		       "immediate event signalled");
+		memset(r->device, 0, BYTES);
+	}
 	CHECK(zeEventHostReset, r->event);
 	memset(r->host, 0, BYTES);
-	memset(r->device, 0, BYTES);
 
 	append_all(r, r->list);
 	expect(zeEventQueryStatus(r->event) == ZE_RESULT_NOT_READY, "nothing ran before execution");
@@ -256,7 +256,9 @@ static void run_all(struct round *r)
 	CHECK(zeCommandQueueSynchronize, r->queue, UINT64_MAX);
 	CHECK(zeFenceHostSynchronize, r->fence, UINT64_MAX);
 	CHECK(zeEventHostSynchronize, r->event, UINT64_MAX);
-	expect(!memcmp(r->host, r->device, BYTES) && r->host[0] == 4, "copied memory");
+	/* nothing is computed where the hardware is missing */
+	if (ze_is_ours())
+		expect(!memcmp(r->host, r->device, BYTES) && r->host[0] == 4, "copied memory");
 	TRACKED(zeCommandListReset, r->list, 0, "list", r->list);
 }
 
@@ -269,10 +271,11 @@ static void use_virtual(struct round *r)
 	size_t page;
 	void *at;
 
+	if (!ATTEMPTED(zePhysicalMemCreate, physical, PAGES, "physical", r->context, r->ze.device,
+		       &desc, &physical))
+		return;
 	CHECK(zeVirtualMemQueryPageSize, r->context, r->ze.device, PAGES, &page);
 	expect(PAGES % page == 0, "page size");
-	TRACKED(zePhysicalMemCreate, physical, PAGES, "physical", r->context, r->ze.device, &desc,
-		&physical);
 	/* a hint, not NULL: the parameter check of layer 1.8.12 refuses what the text allows */
 	TRACKED(zeVirtualMemReserve, at, 2 * PAGES, "reservation", r->context, r->host, 2 * PAGES,
 		&at);
@@ -294,11 +297,15 @@ static void use_ipc(struct round *r)
 	uint8_t *opened;
 
 	CHECK(zeMemGetIpcHandle, r->context, r->device, &memory);
-	TRACKED(zeMemOpenIpcHandle, opened, 0, "ipc_memory", r->context, r->ze.device, memory, 0,
-		(void **)&opened);
-	expect(!memcmp(opened, r->device, BYTES), "contents of opened memory");
-	ENDED("ipc_memory", zeMemCloseIpcHandle, opened, 0, "ipc_memory", r->context, opened);
-	CHECK(zeEventPoolGetIpcHandle, r->pool, &pool);
+	if (ATTEMPTED(zeMemOpenIpcHandle, opened, 0, "ipc_memory", r->context, r->ze.device, memory,
+		      0, (void **)&opened)) {
+		expect(!memcmp(opened, r->device, BYTES), "contents of opened memory");
+		ENDED("ipc_memory", zeMemCloseIpcHandle, opened, 0, "ipc_memory", r->context,
+		      opened);
+	}
+	if (!ze_may_refuse(zeEventPoolGetIpcHandle(r->pool, &pool), "zeEventPoolGetIpcHandle",
+			   __FILE__, __LINE__))
+		return;
 	TRACKED(zeEventPoolOpenIpcHandle, opened_pool, 0, "ipc_pool", r->context, pool,
 		&opened_pool);
 	ENDED("ipc_pool", zeEventPoolCloseIpcHandle, opened_pool, 0, "ipc_pool", opened_pool);

@@ -78,6 +78,57 @@ static inline void ze_check(ze_result_t rc, const char *what, const char *file, 
 		ze_log(#function, (void *)(handle), size, kind);                                   \
 	} while (0)
 
+/* True on the project's own driver, which computes, and does whatever it is asked for. */
+static inline bool ze_is_ours(void)
+{
+	return getenv("ZE_ENABLE_ALT_DRIVERS") != NULL;
+}
+
+/*
+ * True when a tracked call succeeded. A real driver may refuse it as unsupported (Intel's without
+ * hardware says so, or calls an argument invalid): it then prints its name.
+ */
+static inline bool ze_may_refuse(ze_result_t rc, const char *what, const char *file, int line)
+{
+	if (!ze_is_ours() &&
+	    (rc == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || rc == ZE_RESULT_ERROR_INVALID_ARGUMENT)) {
+		printf("refused %s\n", what);
+		return false;
+	}
+	ze_check(rc, what, file, line);
+	return true;
+}
+
+/* A tracked call that only real drivers may refuse; false when it did. */
+#define ATTEMPTED(function, handle, size, kind, ...)                                               \
+	(ze_may_refuse(function(__VA_ARGS__), #function, __FILE__, __LINE__) &&                    \
+	 (ze_log(#function, (void *)(handle), size, kind), true))
+
+/* A module with a kernel `add`, in the form that the driver takes: ours takes names. */
+static inline ze_module_desc_t ze_module_input(void)
+{
+	static const char names[] = "add scale";
+	/* kernel void add(void) {} */
+	static const uint32_t code[] = {
+		0x07230203, 0x00010000, 0,          6,          0, /* header, 6 numbers */
+		0x00020011, 4,          0x00020011, 6, /* capabilities: addresses, kernel */
+		0x0003000e, 2,          2,             /* 64 bits, OpenCL */
+		0x0004000f, 6,          4,          0x00646461,    /* entry point "add" */
+		0x00020013, 2,                                     /* void */
+		0x00030021, 3,          2,                         /* function of it */
+		0x00050036, 2,          4,          0,          3, /* its body */
+		0x000200f8, 5,          0x000100fd, 0x00010038,
+	};
+	bool is_ours = ze_is_ours();
+
+	return (ze_module_desc_t){
+		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+		.format = is_ours ? ZE_MODULE_FORMAT_NATIVE : ZE_MODULE_FORMAT_IL_SPIRV,
+		.inputSize = is_ours ? sizeof(names) : sizeof(code),
+		.pInputModule = is_ours ? (const uint8_t *)names : (const uint8_t *)code
+	};
+}
+
 /* Exits 77 when there is no loader's worth of a driver. */
 static inline void ze_open(struct ze *ze)
 {

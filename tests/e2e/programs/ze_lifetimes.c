@@ -56,21 +56,7 @@ static ze_command_list_handle_t make_list(void)
 
 static ze_module_handle_t make_module(void)
 {
-	/* kernel void one(void) {} */
-	static const uint32_t code[] = {
-		0x07230203, 0x00010000, 0,          6,          0, /* header, 6 numbers */
-		0x00020011, 4,          0x00020011, 6, /* capabilities: addresses, kernel */
-		0x0003000e, 2,          2,             /* 64 bits, OpenCL */
-		0x0004000f, 6,          4,          0x00656e6f,    /* entry point "one" */
-		0x00020013, 2,                                     /* void */
-		0x00030021, 3,          2,                         /* function of it */
-		0x00050036, 2,          4,          0,          3, /* its body */
-		0x000200f8, 5,          0x000100fd, 0x00010038,
-	};
-	const ze_module_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-					.format = ZE_MODULE_FORMAT_IL_SPIRV,
-					.inputSize = sizeof code,
-					.pInputModule = (const uint8_t *)code };
+	const ze_module_desc_t desc = ze_module_input();
 	ze_module_handle_t module;
 
 	CHECK(zeModuleCreate, context, ze.device, &desc, &module, NULL);
@@ -215,7 +201,7 @@ static void fence_after_queue(void)
 static void kernel_left_in_module(void)
 {
 	const ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
-					.pKernelName = "one" };
+					.pKernelName = "add" };
 	ze_module_handle_t module = make_module();
 	ze_kernel_handle_t kernel;
 
