@@ -32,13 +32,14 @@ def alone(function):
     return function
 
 
-def also_on(*drivers):
+def also_on(*drivers, is_long=False):
     """Marks a test that runs once more on each of these drivers, as NAME_on_DRIVER.
 
-    case.levelzero() and case.tracker() are then settings for that driver.
+    case.levelzero() and case.tracker() are then settings for that driver. is_long: only with
+    GPUTRACK_TEST_LONG=1.
     """
     def mark(function):
-        function.also_on = drivers
+        function.also_on = drivers if not is_long or os.environ.get("GPUTRACK_TEST_LONG") else ()
         return function
     return mark
 

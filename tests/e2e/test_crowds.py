@@ -3,6 +3,8 @@
 import shutil
 import signal
 
+import harness
+
 LOADER = r"""
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -128,6 +130,7 @@ def test_a_program_that_ends_in_a_callback_ends_as_usual(case):
         assert sum(g["bytes"] for g in buffers) == 3000, (how, buffers)
 
 
+@harness.also_on("intel")
 def test_a_driver_loaded_again_is_tracked_again(case):
     program = case.program("ze_reload")
     bare = case.run(program, "4", env=case.levelzero())

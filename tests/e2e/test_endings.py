@@ -68,6 +68,7 @@ def test_the_table_has_a_row_for_every_way(case):
     assert set(rows(case)) == set(known), set(rows(case)) ^ set(known)
 
 
+@harness.also_on("intel", is_long=True)
 def test_the_program_itself_ends(case):
     for way, word in ways(case).items():
         for how in "leak", "clean":
@@ -90,6 +91,7 @@ def pids_of(out):
     return {tuple(line.split()[:2]): line.split()[2] for line in out.splitlines() if line[-1].isdigit()}
 
 
+@harness.also_on("intel", is_long=True)
 def test_a_child_of_the_program_ends(case):
     """Its parent, a shell that gputrack does not see into, takes its status at once."""
     cases = "".join(f"{word} {how}\n" for word in ways(case).values() for how in ("leak", "clean"))

@@ -129,6 +129,7 @@ def test_of_200_short_lived_children_none_is_told_wrongly(case):
     assert told > 50, told
 
 
+@harness.also_on("intel")
 def test_a_process_that_ends_while_the_tool_cannot_look_is_told(case):
     """It has sent a descriptor of itself, which outlives it; Linux 6.15 has the status for that."""
     if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 15):

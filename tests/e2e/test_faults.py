@@ -126,6 +126,7 @@ def test_a_program_does_not_notice_our_failing_calls(case):
     assert faults > 40, faults
 
 
+@harness.also_on("intel", is_long=True)
 def test_a_failing_tracker_lets_the_program_continue(case):
     """The same for the resource tracker with its CSV and log."""
     faults = 0

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 
+import harness
 from failing_disk import FailingDisk
 from harness import SmallDisk
 from test_attach import need_root
@@ -99,6 +100,7 @@ def test_a_trace_that_root_shortens_between_calls_of_a_program_that_handles_sigb
         shortened_children(case, count, "--pause", what)
 
 
+@harness.also_on("intel", is_long=True)
 def test_sigbus_ends_a_program_as_it_would_without_us(case):
     for ending in ("fault", "thread", "kill", "queue"):
         bare = case.run(case.program("ze_bus"), "--end", ending, env=case.levelzero())
@@ -138,6 +140,7 @@ def test_a_disk_that_fails_stops_the_recording_only(case):
         assert len(said) == 1 and "recording stopped: Input/output error" in said[0], said
 
 
+@harness.also_on("intel", is_long=True)
 def test_a_shortened_trace_does_not_end_forked_children(case):
     """They leave their parent's trace as it is, and begin their own."""
     need_root(case)

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import harness
 from harness import alone, no_cores
 from test_attach import need_root
 
@@ -89,6 +90,7 @@ def test_a_compiler_that_exits_is_named(case):
     check_text(case, "zeModuleCreate")
 
 
+@harness.also_on("intel")
 def test_a_call_that_returned_is_not_the_one_a_program_ended_in(case):
     env = case.levelzero()
     done = case.gputrack("run", "-q", "-o", "r.gt", case.program("ze_inside"), env=env)

@@ -64,7 +64,7 @@ def test_no_row_includes_memory_of_gputrack(case):
             assert row["Delta_VmSize_KB"] < 200 and row["Delta_VmRSS_KB"] < 300, row
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_csv_names(case):
     """The pid goes before the extension of the file's name, wherever the path has its dots."""
     for folder in ("out.d", "a.b", "sub"):
@@ -85,7 +85,7 @@ def test_csv_names(case):
         assert found == [path], found
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_csv_is_written_only_on_request(case):
     """Without the checker's variable there is no file; without a file's name there is none either."""
     for env in (csv_to(case, ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="0"),
@@ -175,7 +175,7 @@ def test_our_memory_for_new_threads_is_not_charged_to_the_program(case):
     assert len(frees) == 24 and max(frees) <= 100, frees
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_csv_that_cannot_be_opened(case):
     bare = case.run(case.program("ze_app"), env=case.levelzero())
     case.path("file").write_text("")

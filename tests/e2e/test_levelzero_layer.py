@@ -309,7 +309,7 @@ def test_run_csv_and_log(case):
     assert [g["kind"] for g in case.report("a.gt", "leakage")["groups"]] == ["event"]
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_run_log_to_stderr(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "-", case.program("ze_app"),
                         env=case.levelzero())

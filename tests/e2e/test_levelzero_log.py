@@ -140,7 +140,7 @@ def test_ipc_handles_die_with_their_owner(case):
 
 # Where it goes.
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_default_file(case):
     case.path("home").mkdir()
     run = case.run(case.program("ze_app"), env=case.tracker(
@@ -158,7 +158,7 @@ def test_default_file(case):
     assert len(read_log(log.read_text())) == 2 * first
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_folder_and_file(case):
     case.path("there").mkdir()
     for settings, place in (({"ZEL_LOADER_LOG_DIR": "there"}, "there/ze_loader.log"),
@@ -176,7 +176,7 @@ def test_folder_and_file(case):
         files[0].unlink()
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_console(case):
     run = case.run(case.program("ze_app"), env=case.tracker(
         HOME=str(case.folder), ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
@@ -185,7 +185,7 @@ def test_console(case):
     assert not list(case.folder.iterdir())
 
 
-@harness.also_on("intel")
+@harness.also_on("intel", is_long=True)
 def test_log_is_written_only_on_request(case):
     for settings in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "0"},
                      {"ZEL_ENABLE_LOADER_LOGGING": "1",

@@ -40,6 +40,7 @@ def test_a_recording_below_the_limit_is_complete(case):
     assert "STOPPED" not in run.err
 
 
+@harness.also_on("intel")
 def test_all_processes_share_one_limit(case):
     script = f"for i in 1 2 3 4 5; do {case.program('ze_steps')} --calls 20000; done; exit 5"
     run = case.gputrack("run", "-o", "r.gt", "--max-size", "400K", "sh", "-c", script,

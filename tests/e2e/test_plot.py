@@ -9,6 +9,7 @@ import struct
 import xml.dom.minidom
 import zlib
 
+import harness
 from pages import recordings
 
 HEADER = ("CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
@@ -80,6 +81,7 @@ class Words:
                 assert x >= a + c or a >= x + w or y >= b + d or b >= y + h, (text, other)
 
 
+@harness.also_on("intel", is_long=True)
 def test_the_tracker_of_a_real_program_is_drawn_beside_its_csv(case):
     need_pictures(case)
     run = case.run(case.program("ze_app"), env=case.tracker(ZEL_SYSTEM_RESOURCE_TRACKER_CSV="t.csv"))

@@ -4,6 +4,8 @@ import collections
 import re
 import signal
 
+import harness
+
 FIRST = "Running GPU stress generator: {} events/sec, alloc_size={} bytes, free ratio={}"
 LAST = re.compile(r"([\d,]+) events in \S+ s: ([\d,]+) events/s(?: of ([\d,]+) requested)?; "
                   r"([\d,]+) allocations?, ([\d,]+) frees?, ([\d,]+) failed; "
@@ -42,6 +44,7 @@ def test_the_original_command_line_works(case):
                              "live": 0, "size": "0 B"}
 
 
+@harness.also_on("intel", is_long=True)
 def test_the_summary_matches_the_recording(case):
     plans = [("opencl", case.pocl(), "clCreateBuffer", "clReleaseMemObject", 1),
              ("levelzero", case.levelzero(), "zeMemAllocDevice", "zeMemFree", 2)]

@@ -5,6 +5,8 @@ import re
 import resource
 import sys
 
+import harness
+
 
 def test_recording_continues_when_the_program_closes_every_descriptor(case):
     case.path("files").mkdir()
@@ -192,6 +194,7 @@ def test_resources_of_a_running_program_are_alive_and_not_leaked(case):
     assert "\nLEAKED  1 resource" in text and "still running" not in text, text
 
 
+@harness.also_on("intel", is_long=True)
 def test_the_next_descriptor_is_the_bare_one(case):
     """Also with few descriptors allowed, with the resource tracker, in threads and children."""
     program = case.program("ze_next_descriptor")
