@@ -447,33 +447,40 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		begin(g, function, argv, caller);
 }
 
-static __attribute__((noinline)) void track_creation(struct gt_guest_call *g,
+/* A call while it ends. */
+struct returned_call {
+	struct gt_guest_call *g;
+	struct gt_tracker_result result;
+};
+
+static __attribute__((noinline)) void track_creation(struct returned_call *r,
 						     const struct gt_event *event,
 						     struct gt_ending *replaced)
 {
 	struct gt_event tracked = *event;
 	enum gt_change change;
 
-	tracked.stack = g->tracker_stack;
+	tracked.stack = r->g->tracker_stack;
 	change = gt_live_table_apply(&tracked, replaced);
-	if (g->tracked && replaced->change == GT_CHANGE_ENDED)
-		gt_tracker_replaced(g->result, replaced);
-	if (g->tracked)
-		gt_tracker_event(g->result, event, change, NULL);
+	if (r->g->tracked && replaced->change == GT_CHANGE_ENDED)
+		gt_tracker_replaced(&r->result, replaced);
+	if (r->g->tracked)
+		gt_tracker_event(&r->result, event, change, NULL);
 }
 
 /* The usual calls need no room for `replaced` on the stack: theirs is that for an ending. */
-static __attribute__((noinline)) void track_both(struct gt_guest_call *g,
+static __attribute__((noinline)) void track_both(struct returned_call *r,
 						 const struct gt_event *event)
 {
 	struct gt_ending replaced;
 
-	track_creation(g, event, &replaced);
+	track_creation(r, event, &replaced);
 }
 
 static void take_event(void *context, const struct gt_event *event)
 {
-	struct gt_guest_call *g = context;
+	struct returned_call *r = context;
+	struct gt_guest_call *g = r->g;
 	bool ends = gt_function_ends(&gt_functions[event->function]);
 
 	if (gt_functions[event->function].effect != GT_APPEND)
@@ -481,11 +488,11 @@ static void take_event(void *context, const struct gt_event *event)
 	if (event->failed || !gt_live_table_is_on())
 		return;
 	if (!ends && g->ends)
-		track_both(g, event);
+		track_both(r, event);
 	else if (!ends)
-		track_creation(g, event, &g->ending);
+		track_creation(r, event, &g->ending);
 	else if (g->tracked && g->ending_next < g->ending_count)
-		gt_tracker_event(g->result, event, GT_CHANGE_NONE, &g->endings[g->ending_next++]);
+		gt_tracker_event(&r->result, event, GT_CHANGE_NONE, &g->endings[g->ending_next++]);
 }
 
 /* Frees what a call has allocated. */
@@ -499,7 +506,7 @@ static void free_call(struct gt_guest_call *g)
 static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 					  const struct gt_call_door *door)
 {
-	struct gt_tracker_result result;
+	struct returned_call r;
 	struct saved_state saved;
 
 	read_output(g);
@@ -511,8 +518,8 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 		return;
 	enter(&saved);
 	if (g->tracked)
-		gt_tracker_after(&g->tracker, &result);
-	g->result = &result;
+		gt_tracker_after(&g->tracker, &r.result);
+	r.g = g;
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	gt_recorder_check(g->call.ended_ns);
@@ -520,18 +527,18 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (uint32_t i = 0; i < g->ending_count; i++)
 			gt_live_table_restore(&g->endings[i]);
-	gt_call_events(&g->call, door, take_event, g);
+	gt_call_events(&g->call, door, take_event, &r);
 	if (g->tracked && g->ends && gt_call_succeeded(&g->call))
 		while (g->ending_next < g->ending_count)
-			gt_tracker_ended(&result, &g->endings[g->ending_next++]);
+			gt_tracker_ended(&r.result, &g->endings[g->ending_next++]);
 	if (g->tracked)
-		gt_tracker_finish(&g->tracker, &result, &g->call, g->endings,
+		gt_tracker_finish(&g->tracker, &r.result, &g->call, g->endings,
 				  g->ends ? g->ending_count : 0);
 	gt_recorder_leave(g->frame);
 	free_call(g);
 	leave(&saved);
 	if (g->tracked)
-		gt_tracker_leave(&g->tracker, &result);
+		gt_tracker_leave(&g->tracker, &r.result);
 }
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)

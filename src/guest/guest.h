@@ -32,7 +32,6 @@ struct gt_guest_call {
 	struct gt_ending *endings;
 	struct gt_ending ending; /* room for the usual one, or for what a creation replaced */
 	struct gt_tracker_call tracker;
-	struct gt_tracker_result *result; /* while the call ends */
 };
 
 /* A door calls this when it has been loaded. Starts recording if the settings ask for it. */
