@@ -94,7 +94,7 @@ def guest_sources(case):
     seen = set()
     for row in json.loads((case.build / "compile_commands.json").read_text()):
         target = row.get("output", "")
-        if target.startswith(("libgputrack.so.p/", "src/libcore.a.p/")) and row["file"] not in seen:
+        if target.startswith(("src/librecorder.a.p/", "src/libcore.a.p/")) and row["file"] not in seen:
             seen.add(row["file"])
             yield row
 
