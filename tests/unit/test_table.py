@@ -62,7 +62,8 @@ def compile_with(source, changed, *more):
             at = command.index(option)
             del command[at:at + 2]
         command = [word for word in command if word not in ("-MD", "-c")]
-        command[1:1] = ["-fsyntax-only", "-I" + folder]
+        first = next(i for i, word in enumerate(command) if word.startswith("-"))  # after ccache, too
+        command[first:first] = ["-fsyntax-only", "-I" + folder]
         command += [*more, "-fdiagnostics-color=never"]
         return subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
