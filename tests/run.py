@@ -6,7 +6,7 @@ usage: tests/run.py BUILD_DIR [PART...]
 
 PART selects the tests that have it in their name (unit/live, golden/ci, e2e/run/every_exit_status).
 The tests under a sanitizer run when PART starts with its name (address, thread/guest) or there is
-none. JOBS says how many run at once; by default as many as there are CPUs.
+none. JOBS says how many run at once; by default one more than there are CPUs, because many tests wait.
 """
 import atexit
 import collections
@@ -46,8 +46,9 @@ class Job:
     """
     FREE, TRACED, ALONE = range(3)
 
-    def __init__(self, names, run, lane=FREE, after=None):
+    def __init__(self, names, run, lane=FREE, after=None, seconds=0):
         self.names, self.run, self.lane, self.after = names, run, lane, after
+        self.seconds = seconds  # a guess, until it has run once
         self.ended = self.failed = False
 
 
@@ -158,18 +159,28 @@ def functions_of(module, group):
             for pair in harness.variants(f"{group}/{name[5:]}", function)]
 
 
+def module_jobs(build, module, functions):
+    """A job for each test; if they run TOGETHER one for all, then one for those that run alone."""
+    def is_alone(pair):
+        return getattr(module, "ALONE", False) or getattr(pair[1], "alone", False)
+    together, lane = getattr(module, "TOGETHER", False), Job.FREE if getattr(module, "FREE", False) else Job.TRACED
+    batches = [[pair] for pair in functions]
+    if together:
+        batches = [[pair for pair in functions if is_alone(pair) == alone] for alone in (False, True)]
+    jobs = []
+    for batch in filter(None, batches):
+        jobs.append(Job([full for full, _ in batch], lambda batch=batch: run_functions(build, batch),
+                        Job.ALONE if is_alone(batch[0]) else lane, jobs[0] if together and jobs else None,
+                        getattr(module, "SECONDS", 0)))
+    return jobs
+
+
 def end_to_end_jobs(build, is_wanted):
     jobs = []
     for path in sorted((TESTS / "e2e").glob("test_*.py")):
         module = load(path)
-        wanted = [pair for pair in functions_of(module, f"e2e/{path.stem[5:]}") if is_wanted(pair[0])]
-        alone = getattr(module, "ALONE", False)
-        batches = [wanted] if getattr(module, "TOGETHER", False) else [[pair] for pair in wanted]
-        for batch in filter(None, batches):
-            lane = Job.ALONE if alone or any(getattr(function, "alone", False)
-                                             for _, function in batch) else Job.TRACED
-            jobs.append(Job([full for full, _ in batch],
-                            lambda batch=batch: run_functions(build, batch), lane))
+        jobs += module_jobs(build, module, [pair for pair in functions_of(module, f"e2e/{path.stem[5:]}")
+                                            if is_wanted(pair[0])])
     return jobs
 
 
@@ -179,9 +190,9 @@ def build_sanitized(folder, group, targets, tests):
     """Only what the tests need: the rest would take most of the time."""
     begun = time.time()
     if not (folder / "build.ninja").exists():
-        # -O2 takes twice as long to compile; a sanitizer's message needs lines, not variables
+        # -O1 takes twice as long to compile, and leaves less to check; a message needs lines, not variables
         subprocess.run(["meson", "setup", str(folder), f"-Db_sanitize={SANITIZERS[group]}",
-                        "-Doptimization=1", "-Dc_args=-g1",
+                        "-Doptimization=0", "-Dc_args=-g1",
                         "-Db_lundef=false", "-Dopencl=disabled", "-Dlevelzero=disabled"],
                        cwd=TESTS.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     ninja = ["ninja", "-C", str(folder), "-j", str(max(1, CPUS // 2))]
@@ -266,12 +277,18 @@ def all_jobs(build, selection):
 
 # Running.
 
+def group_of(name):
+    """e2e/run of e2e/run/every_exit_status, unit of unit/live."""
+    return "/".join(name.split("/")[:2 if name.startswith("e2e/") else 1])
+
+
 class Count:
     """Prints a line a test; knows how all ended and where the time went."""
 
     def __init__(self):
         self.ended = collections.Counter()
         self.failures, self.seconds = [], {}
+        self.processor = collections.Counter()  # seconds of user and system, by group
         self.begun = time.time()
 
     def add(self, name, verdict, detail="", seconds=0.0):
@@ -291,17 +308,17 @@ class Count:
     def report(self, workers):
         groups = collections.Counter()
         for name, seconds in self.seconds.items():
-            groups["/".join(name.split("/")[:2 if name.startswith("e2e/") else 1])] += seconds
+            groups[group_of(name)] += seconds
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"\nwhere the time went: {time.time() - self.begun:.0f} s, {workers} at once; "
               f"user {used.ru_utime:.0f} s, system {used.ru_stime:.0f} s")
         print("  slowest tests")
         for name, seconds in sorted(self.seconds.items(), key=lambda item: -item[1])[:SLOWEST]:
             print(f"  {seconds:7.1f} s  {name}")
-        print("  groups")
+        print("  groups, and the processor's time of each")
         for name, seconds in groups.most_common():
             if seconds >= 1:
-                print(f"  {seconds:7.1f} s  {name}")
+                print(f"  {seconds:7.1f} s  {self.processor[name]:7.1f} s  {name}")
         print()
 
 
@@ -360,7 +377,8 @@ class Running:
 
     def end(self, count):
         os.close(self.pipe)
-        _, status = os.waitpid(self.pid, 0)
+        _, status, used = os.wait4(self.pid, 0)
+        count.processor[group_of(self.job.names[0])] += used.ru_utime + used.ru_stime
         if status and not self.job.failed:
             self.job.failed = True
             count.add((self.missing or self.job.names)[0], "fail", f"the test's process died: {status:#x}")
@@ -406,7 +424,7 @@ def in_order(jobs, times):
     builds = {job.after for job in jobs}
 
     def key(job):
-        guess = sum(times.get(name, 1) for name in job.names)
+        guess = max(job.seconds, sum(times.get(name, 1) for name in job.names))
         return job not in builds, job.lane != Job.ALONE, -guess
     return sorted(jobs, key=key)
 
@@ -425,7 +443,7 @@ def main():
         sys.exit(1)
     times = build / "test-times.json"  # how long each took last time: only the order depends on it
     known = json.loads(times.read_text()) if times.exists() else {}
-    workers = int(os.environ.get("JOBS") or CPUS)
+    workers = int(os.environ.get("JOBS") or CPUS + 1)
     run_all(in_order(jobs, known), workers, count)
     times.write_text(json.dumps({**known, **count.seconds}))
     count.report(workers)

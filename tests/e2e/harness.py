@@ -10,6 +10,8 @@ Each test runs in a process of its own, beside others, with a folder and a HOME 
 that says TOGETHER = True has its tests run one after another in one process, because they share
 something (a browser, a package). Tests that put probes into the kernel, which all traced programs run
 into, say so by @harness.alone or ALONE = True in their module: no other test of programs runs meanwhile.
+A module whose programs no such probe reaches says FREE = True. SECONDS, a guess, is for long ones: they
+begin early.
 """
 import json
 import os
@@ -133,6 +135,17 @@ class Case:
     def is_public(self):
         """True if other users can access the build folder."""
         return all(folder.stat().st_mode & 0o001 for folder in self.build.resolve().parents)
+
+    def build_folder(self, name):
+        """Where something is built in another way, next to our own build; the next run reuses it.
+
+        A new one gets a copy of our objects: ninja compiles what is compiled by another command.
+        """
+        folder = self.build.parent / f"{self.build.name}-{name}"
+        if not folder.exists():
+            shutil.copytree(self.build, folder, symlinks=True, ignore=shutil.ignore_patterns(
+                "tests", "bench", "meson-*", "build.ninja", "*.json", "*.log", "*.gt", "pocl-cache"))
+        return folder
 
     # Environments of the drivers that run without a GPU.
 

@@ -146,7 +146,7 @@ def programs(case, row, reasons):
         try:
             if program.needed():
                 case.skip(f"{program.needed()} is not installed")
-            program.command(case.folder)
+            program.command(case.path("none"))
             program.environment()
         except harness.Skip as reason:
             reasons.append(str(reason))

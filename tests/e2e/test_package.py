@@ -5,15 +5,17 @@ import shutil
 import subprocess
 
 TOGETHER = True  # the package is made once
+FREE = True  # no probe reaches into the fresh Debian
+SECONDS = 60
 MADE = {}  # by source folder: the package, for all tests of this run
 
 
 def make(case):
-    """Builds the package in a separate folder that the next run reuses."""
+    """Builds the package in a separate folder."""
     for tool in ("dpkg-deb", "dpkg-shlibdeps", "dpkg-architecture"):
         if not shutil.which(tool):
             case.skip(f"{tool} is not installed")
-    folder = case.build.parent / (case.build.name + "-deb")
+    folder = case.build_folder("deb")
     done = subprocess.run(["sh", str(case.source / "packaging/deb/make.sh"),
                            os.path.relpath(folder, case.source)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace")

@@ -12,15 +12,15 @@ TOGETHER = True  # one build of it
 
 
 def static(case):
-    """Built like by a developer, in a separate folder that the next run reuses."""
+    """Built like by a developer, in a separate folder."""
     if not pathlib.Path("/usr/lib/x86_64-linux-gnu/libbz2.a").exists():
         case.skip("static libraries are not installed")
-    build = os.path.relpath(case.build, case.source)
+    build, folder = os.path.relpath(case.build, case.source), case.build_folder("static")
     done = subprocess.run(["sh", "dev", "static"], cwd=case.source, env=dict(os.environ, BUILD=build),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
     # away from the build folder, and from all that lies there
-    shutil.copy(case.source / f"{build}-static" / "gputrack", case.path("gputrack"))
+    shutil.copy(folder / "gputrack", case.path("gputrack"))
     return case.path("gputrack")
 
 
