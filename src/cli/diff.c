@@ -34,7 +34,8 @@ static const struct gt_option options[] = {
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .local = GT_LOCAL_YES,
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
-	GT_BY_OPTION(struct settings),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by),
+		     "process (those of one program) or device"),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_FAIL_ON_GROWTH_OPTION(" that did not grow before", AT(fail_on_growth)),
 	GT_COLOR_OPTION(AT(color)),
@@ -169,9 +170,28 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	return status;
 }
 
+/* True for ways that recognise a group in another recording. */
+static bool is_shared(enum gt_by by)
+{
+	return by != GT_BY_THREAD;
+}
+
+static int check_by(struct settings *s)
+{
+	int status = gt_by_check(&gt_diff_syntax, &s->input.by, is_shared,
+				 "two recordings have no threads in common; choose process");
+
+	/* parts may stand still where the whole grows */
+	if (!status && s->fail_on_growth)
+		status = gt_by_check(&gt_diff_syntax, &s->input.by, gt_by_code,
+				     "--fail-on-growth judges call sites, not parts of them; "
+				     "compare these without it");
+	return status;
+}
+
 int gt_cmd_diff(int argc, char **argv)
 {
-	struct settings s = { 0 };
+	struct settings s = { .input.compares = true };
 	struct side old = { 0 }, new = { 0 };
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_diff_syntax, &s, argc, argv, &status);
@@ -182,15 +202,13 @@ int gt_cmd_diff(int argc, char **argv)
 	else if (first >= 0 && s.fail_on_growth &&
 		 gt_growth_limit_parse(&s.growth, s.fail_on_growth, &error))
 		status = gt_syntax_wrong(&gt_diff_syntax, "--fail-on-growth: %s", error.text);
-	else if (first >= 0 && gt_by_owner((enum gt_by)s.input.by))
-		status = gt_syntax_wrong(&gt_diff_syntax,
-					 "--by %s: processes, threads and devices are of one "
-					 "recording; choose line, function, file, module or stack",
-					 gt_by_names[s.input.by]);
-	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
-				open_side(&new, &s, argv[first + 1], &error)))
-		status = gt_fail("%s", error.text);
 	else if (first >= 0)
+		status = check_by(&s);
+	if (first >= 0 && !status &&
+	    (open_side(&old, &s, argv[first], &error) ||
+	     open_side(&new, &s, argv[first + 1], &error)))
+		status = gt_fail("%s", error.text);
+	else if (first >= 0 && !status)
 		status = write_diff(&s, &old, &new, &error);
 	close_side(&old);
 	close_side(&new);

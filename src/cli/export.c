@@ -14,33 +14,37 @@
 #include "export/nsight_rows.h"
 #include "replay/replay.h"
 
-/* The formats: name, usual suffix, whether it is binary, help. */
+/* The formats: name, usual suffix, whether it is binary, what --by may group, help. */
 #define FORMATS(F)                                                                                 \
-	F(tsv, ".tsv", false, "every event, one per line (the default)")                           \
-	F(json, ".json", false, "one object with every event")                                     \
-	F(csv, ".csv", false, "every event, safe for spreadsheets")                                \
-	F(pprof, ".pb.gz", true,                                                                   \
+	F(tsv, ".tsv", false, CODE, "every event, one per line (the default)")                     \
+	F(json, ".json", false, CODE, "one object with every event")                               \
+	F(csv, ".csv", false, CODE, "every event, safe for spreadsheets")                          \
+	F(pprof, ".pb.gz", true, ALL,                                                              \
 	  "call sites for `go tool pprof`: objects and bytes, "                                    \
 	  "allocated and in use")                                                                  \
-	F(collapsed, ".folded", false, "stacks for flame graphs")                                  \
-	F(speedscope, ".speedscope.json", false, "call sites for speedscope.app")                  \
-	F(chrome, ".trace.json", false,                                                            \
+	F(collapsed, ".folded", false, ALL, "stacks for flame graphs")                             \
+	F(speedscope, ".speedscope.json", false, ALL, "call sites for speedscope.app")             \
+	F(chrome, ".trace.json", false, ALL,                                                       \
 	  "lifetimes and counters over time, for Perfetto and "                                    \
 	  "chrome://tracing")                                                                      \
-	F(prometheus, ".prom", false, "final totals, for Prometheus' textfile collector")
+	F(prometheus, ".prom", false, NONE, "final totals, for Prometheus' textfile collector")
+
+/* Events have the process, thread and device each in a column. */
+enum ways { BY_NONE, BY_CODE, BY_ALL };
 
 static const struct {
 	const char *suffix;
 	gt_export_fn *write;
 	bool is_binary;
+	enum ways ways;
 } formats[] = {
-#define F(name, suffix_, binary, help) { suffix_, gt_export_##name, binary },
+#define F(name, suffix_, binary, ways_, help) { suffix_, gt_export_##name, binary, BY_##ways_ },
 	FORMATS(F)
 #undef F
 };
 
 static const char *const format_names[] = {
-#define F(name, suffix, binary, help) #name,
+#define F(name, suffix, binary, ways, help) #name,
 	FORMATS(F)
 #undef F
 		NULL,
@@ -57,7 +61,7 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, format), .choices = format_names,
 	  .local = GT_LOCAL_YES,
 	  .help = "one of"
-#define F(name, suffix, binary, help) "\n" #name " (" suffix "): " help
+#define F(name, suffix, binary, ways, help) "\n" #name " (" suffix "): " help
 	FORMATS(F)
 #undef F
 	},
@@ -67,7 +71,7 @@ static const struct gt_option options[] = {
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },
-	GT_BY_PLACE_OPTION(GT_INPUT_AT(struct settings, by)),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -199,8 +203,21 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 	return gt_output_close(&output, error);
 }
 
+/* Refuses a way to group that the format has no room for. */
+static int check_by(struct settings *s)
+{
+	if (gt_option_needs(&gt_export_syntax, "by", formats[s->format].ways != BY_NONE,
+			    "a format with call sites"))
+		return GT_EXIT_USAGE;
+	if (formats[s->format].ways == BY_ALL)
+		return 0;
+	return gt_by_check(&gt_export_syntax, &s->input.by, gt_by_code,
+			   "events have columns for process, thread and place; choose --format "
+			   "pprof, collapsed, speedscope or chrome");
+}
+
 /* Refuses binary output on a terminal, and text in a file named as if it were compressed. */
-static int check(const struct settings *s)
+static int check(struct settings *s)
 {
 	bool to_stdout = !s->input.output || !strcmp(s->input.output, "-");
 	const char *promise = gt_output_promises(s->input.output);
@@ -216,6 +233,8 @@ static int check(const struct settings *s)
 				       "%s is binary and does not suit a terminal: write it to a "
 				       "file with -o NAME%s",
 				       format_names[s->format], formats[s->format].suffix);
+	if (check_by(s))
+		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_export_syntax, "value",
 			       write == gt_export_collapsed || write == gt_export_speedscope,
 			       "--format collapsed or speedscope");

@@ -59,7 +59,18 @@ void gt_own_options_fini(struct gt_own_options *own)
 	gt_texts_fini(&own->library);
 }
 
-int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
+int gt_by_check(const struct gt_syntax *syntax, int *by, bool (*has)(enum gt_by by),
+		const char *why)
+{
+	if (has((enum gt_by) * by))
+		return 0;
+	if (gt_option_was_typed("by"))
+		return gt_syntax_wrong(syntax, "--by %s: %s", gt_by_names[*by], why);
+	*by = GT_BY_LINE;
+	return 0;
+}
+
+int gt_input_frames(const struct gt_input *input, struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error)
 {
 	struct gt_frames_options options = {
@@ -68,11 +79,13 @@ int gt_input_frames(const struct gt_input *input, const struct gt_recording *rec
 		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
 		.own = gt_own_options_rules(&input->own),
 		.by = (enum gt_by)input->by,
+		.compares = input->compares,
 	};
 	int e = check_folders(&input->symbols, error);
 
 	if (e)
 		return e;
+	gt_recording_part_stacks(recording, gt_by_part(options.by));
 	e = gt_frames_new(frames, recording, &options);
 	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
 				strerror(-e)) :

@@ -20,7 +20,8 @@ struct gt_input {
 	bool all_frames, debuginfod, no_symbols, no_held;
 	struct gt_texts symbols;
 	struct gt_own_options own;
-	int by; /* enum gt_by */
+	int by;        /* enum gt_by */
+	bool compares; /* as struct gt_frames_options has it */
 };
 
 /* Rows for a table of options whose settings have a `struct gt_input input`. */
@@ -65,20 +66,13 @@ struct gt_input {
 	  .at = (base) + offsetof(struct gt_own_options, library), /* stress has another */      \
 	  .help = "functions, files and modules that match PATTERN are a library's, unless "    \
 		  "--own matches them too; may be repeated" }
-/* For views that group, by places or by the owners of living resources, too. */
-#define GT_BY_OPTION(settings)                                                                  \
-	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, GT_INPUT_AT(settings, by), \
-	  .choices = gt_by_names, .local = GT_LOCAL_YES,                                        \
-	  .help = GT_BY_HELP "stack (every address apart); for resources that are alive also "  \
-		  "process, thread or device" }
-/* The same for views that group by places alone. */
-#define GT_BY_PLACE_OPTION(at_)                                                                 \
+/* For views that group; `last`: the ways that stacks are parted by, as far as there are any. */
+#define GT_BY_OPTION(at_, last)                                                                 \
 	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, at_,                      \
-	  .choices = gt_by_place_names, .local = GT_LOCAL_YES,                                  \
-	  .help = GT_BY_HELP "or stack (every address apart)" }
-#define GT_BY_HELP                                                                              \
-	"what is one call site: line (your own functions and lines, whatever their addresses; " \
-	"the default), function, file, module, "
+	  .choices = gt_by_names, .local = GT_LOCAL_YES,                                        \
+	  .help = "what is one call site: line (your own functions and lines, whatever their "  \
+		  "addresses; the default), function, file, module, stack (every address "      \
+		  "apart), " last }
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \
@@ -92,13 +86,21 @@ struct gt_input {
 		  "(default: one line with the sum)" }
 /* clang-format on */
 
+/*
+ * Refuses a way to group that has no meaning here, which is one that `has` returns false for: 0, or
+ * the exit status after a line that says `why`. One from a configuration file gives way to
+ * GT_BY_LINE.
+ */
+int gt_by_check(const struct gt_syntax *syntax, int *by, bool (*has)(enum gt_by by),
+		const char *why);
+
 struct gt_own_rules gt_own_options_rules(const struct gt_own_options *own);
 void gt_own_options_fini(struct gt_own_options *own);
 
 /* Opens the one recording that is left in argv after the options. 0, or the exit status. */
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
 		  char **argv, int first, struct gt_recording **recording);
-int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
+int gt_input_frames(const struct gt_input *input, struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error);
 /* For struct gt_replay: what finds the resources that libraries hold; NULL with --no-held. */
 static inline struct gt_frames *gt_input_held(const struct gt_input *input,

@@ -62,7 +62,7 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
-	GT_BY_OPTION(struct settings),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
 	GT_FAIL_OPTIONS(struct settings),
 	GT_SHOW_HELD_OPTION(AT(show_held)),
 	GT_INPUT_OPTIONS(struct settings),
@@ -147,12 +147,19 @@ static int check(struct settings *s)
 				  one && has_trait(s, GT_NEEDS_GROWTH),
 				  gt_analyses_with(with, GT_LISTS_LEAKS)))
 		return GT_EXIT_USAGE;
-	if (gt_by_owner((enum gt_by)s->input.by) && !has_trait(s, GT_LISTS_OBJECTS)) {
-		if (gt_option_needs(&gt_report_syntax, "by", false,
-				    gt_analyses_with(with, GT_LISTS_OBJECTS)))
-			return GT_EXIT_USAGE;
-		s->input.by = GT_BY_LINE;
-	}
+	if (gt_option_needs(&gt_report_syntax, "by", has_trait(s, GT_LISTS_PLACES),
+			    gt_analyses_with(with, GT_LISTS_PLACES)))
+		return GT_EXIT_USAGE;
+	if (s->format >= GT_FORM_JUNIT &&
+	    gt_by_check(&gt_report_syntax, &s->input.by, gt_by_code,
+			"this format is for lines of code; choose line, function, file, module or "
+			"stack"))
+		return GT_EXIT_USAGE;
+	/* parts may stand still where the whole grows */
+	if (s->fail.fail_on_growth && gt_by_check(&gt_report_syntax, &s->input.by, gt_by_code,
+						  "--fail-on-growth judges call sites, not parts "
+						  "of them; report these without it"))
+		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_report_syntax, "sort", has_trait(s, GT_TAKES_SORT),
 			       gt_analyses_with(with, GT_TAKES_SORT));
 }

@@ -45,27 +45,52 @@ static const struct gt_site *site_of(const struct gt_view *v, const struct gt_ri
 	return &v->ledger->sites[r->site];
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * How many places the rows with this change are of: by process, rows of several kinds may be of
+ * one. With `worse`, only those that are worse for certain.
+ */
+static size_t count_places(const struct gt_diff *d, enum gt_diff_change change, bool worse)
+{
+	enum gt_by by = gt_frames_by(d->new_view->frames);
+	uint32_t *places = gt_alloc(d->leaks.count * sizeof *places);
+	size_t count = 0, distinct = 0;
+
+	for (size_t i = 0; i < d->leaks.count; i++) {
+		const struct gt_diff_row *row = &d->leaks.list[i];
+
+		if (row->change == change && (!worse || gt_diff_row_worse(row) == GT_WORSE))
+			places[count++] = gt_site_key_place(gt_diff_either(row)->key);
+	}
+	qsort(places, count, sizeof *places, by_number);
+	for (size_t i = 0; i < count; i++)
+		distinct += !i || places[i] != places[i - 1];
+	free(places);
+	return by == GT_BY_LINE || by == GT_BY_STACK ? count : distinct;
+}
+
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
 {
-	size_t counts[GT_DIFF_COUNT] = { 0 };
+	const struct gt_frames *f = d->new_view->frames;
+	size_t new = count_places(d, GT_DIFF_NEW, true), grew = count_places(d, GT_DIFF_GREW, true);
 
-	for (size_t i = 0; i < d->leaks.count; i++)
-		counts[d->leaks.list[i].change] += gt_diff_row_worse(&d->leaks.list[i]) == GT_WORSE;
-	if (!counts[GT_DIFF_GREW])
-		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s that did not leak before",
-			      counts[GT_DIFF_NEW],
-			      gt_plural(counts[GT_DIFF_NEW], "call site leaks", "call sites leak"));
-	else if (!counts[GT_DIFF_NEW])
-		gt_print_wrap(
-			p, GT_RED, 0, "FAILED  %zu %s more than before", counts[GT_DIFF_GREW],
-			gt_plural(counts[GT_DIFF_GREW], "call site leaks", "call sites leak"));
+	if (!grew)
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s %s that did not leak before", new,
+			      gt_place_noun(f, new), gt_plural(new, "leaks", "leak"));
+	else if (!new)
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s %s more than before", grew,
+			      gt_place_noun(f, grew), gt_plural(grew, "leaks", "leak"));
 	else
 		gt_print_wrap(p, GT_RED, 0,
-			      "FAILED  %zu %s that did not leak before, %zu %s more than before",
-			      counts[GT_DIFF_NEW],
-			      gt_plural(counts[GT_DIFF_NEW], "call site leaks", "call sites leak"),
-			      counts[GT_DIFF_GREW],
-			      gt_plural(counts[GT_DIFF_GREW], "leaks", "leak"));
+			      "FAILED  %zu %s %s that did not leak before, %zu %s more than before",
+			      new, gt_place_noun(f, new), gt_plural(new, "leaks", "leak"), grew,
+			      gt_plural(grew, "leaks", "leak"));
 }
 
 static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct gt_diff_row *row)
@@ -104,14 +129,17 @@ static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, s
 	free(stacks);
 }
 
-static void list_rises(const struct gt_view *v, const struct gt_diff_rise *rows, size_t count)
+static size_t list_rises(const struct gt_view *v, const struct gt_diff_rise *rows, size_t count)
 {
 	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
+	size_t places;
 
 	for (size_t i = 0; i < count; i++)
 		stacks[i] = site_of(v, rows[i].rise)->stack;
 	gt_places_list(v->frames, stacks, count);
+	places = gt_place_count(v->frames, stacks, count);
 	free(stacks);
+	return places;
 }
 
 /* "peak 1.00 GiB, 9 resources created, 18 events": a line under a recording's name. */
@@ -218,15 +246,15 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d,
 		      enum gt_diff_rise_change change, const struct gt_diff_rise *rows, size_t most)
 {
 	const struct gt_view *v = rise_view(d, change);
-	size_t count = d->rise_counts[change], shown = count < most ? count : most;
+	size_t count = d->rise_counts[change], shown = count < most ? count : most, places;
 
 	if (!count)
 		return;
+	places = list_rises(v, rows, count);
 	gt_print_end(p);
 	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
-	gt_print_line(p, GT_BOLD, "  %zu %s%s", count, gt_place_noun(v->frames, count),
+	gt_print_line(p, GT_BOLD, "  %zu %s%s", places, gt_place_noun(v->frames, places),
 		      change == GT_DIFF_RISE_NEW ? " that did not grow before" : "");
-	list_rises(v, rows, count);
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);
 		gt_growth_rate(p, v, rows[i].rise);
@@ -249,14 +277,15 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 	put_recording(&p, "new", d->new_view);
 	for (int change = 0; change < GT_DIFF_COUNT; at += d->leaks.counts[change++]) {
 		size_t shown = d->leaks.counts[change] < most ? d->leaks.counts[change] : most;
+		size_t places = count_places(d, (enum gt_diff_change)change, false);
 
 		/* for sites that did not change the number is enough */
 		if (!d->leaks.counts[change])
 			continue;
 		gt_print_end(&p);
 		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
-		gt_print_line(&p, GT_BOLD, "  %zu %s", d->leaks.counts[change],
-			      gt_place_noun(d->new_view->frames, d->leaks.counts[change]));
+		gt_print_line(&p, GT_BOLD, "  %zu %s", places,
+			      gt_place_noun(d->new_view->frames, places));
 		if (change == GT_DIFF_SAME)
 			continue;
 		list_rows(d, &d->leaks.list[at], d->leaks.counts[change]);

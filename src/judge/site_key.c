@@ -120,14 +120,27 @@ static uint32_t place_node(const struct gt_view *v, uint32_t stack, enum gt_by b
 	return gt_stack_tree_child(&tree, 0, number);
 }
 
+/* A stack that is whole, in a list of parts, is recognised by its words. */
+static uint32_t part_node(const struct gt_view *v, uint32_t stack)
+{
+	char *part = gt_frames_part(v->frames, stack);
+	uint32_t node;
+
+	if (!part)
+		return stack_node(v, stack, false);
+	node = gt_stack_tree_child(&tree, 0, add_words(part, "", NULL));
+	free(part);
+	return node;
+}
+
 uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
 		     enum gt_by by)
 {
 	uint32_t head = add_words(gt_api_keys[site->api], gt_kinds[site->kind].name,
 				  gt_function_names[function]);
-	uint32_t node = by == GT_BY_LINE || by == GT_BY_STACK ?
-				stack_node(v, site->stack, by == GT_BY_STACK) :
-				place_node(v, site->stack, by);
+	uint32_t node = gt_by_part(by)  ? part_node(v, site->stack) :
+			!gt_by_line(by) ? place_node(v, site->stack, by) :
+					  stack_node(v, site->stack, by == GT_BY_STACK);
 
 	return (uint64_t)head << 32 | node;
 }

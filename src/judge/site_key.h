@@ -19,11 +19,16 @@
 
 /*
  * Equal keys are the same site. GT_FN_NONE leaves the API's function out. With another `by` than
- * GT_BY_LINE, the words are the function, file or module of the place, or (GT_BY_STACK) whole names
- * with template arguments and all offsets, as versions up to 0.1 had them.
+ * GT_BY_LINE, the words are the function, file, module, program or device of the place, or
+ * (GT_BY_STACK) whole names with template arguments and all offsets, as versions up to 0.1 had them.
  */
 uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
 		     enum gt_by by);
+/* The part of a key that does not depend on the API, kind and function: equal for equal places. */
+static inline uint32_t gt_site_key_place(uint64_t key)
+{
+	return (uint32_t)key;
+}
 /* By the words, so that the order is the same in every recording: below, equal or above 0. */
 int gt_site_key_order(uint64_t a, uint64_t b);
 /* The words, each field followed by a byte that no name has; the caller frees them. */

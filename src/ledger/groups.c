@@ -238,58 +238,6 @@ void gt_groups_merge(struct gt_groups *g,
 	free(keys);
 }
 
-/* A resource, its site, and what it is grouped by. */
-struct keyed_entry {
-	uint64_t key;
-	const struct gt_entry *entry;
-	const struct gt_site *site;
-};
-
-static int entries_by_key(const void *a, const void *b)
-{
-	const struct keyed_entry *x = a, *y = b;
-	int o = order(x->key, y->key);
-
-	if (!o)
-		o = order(x->site->api, y->site->api);
-	if (!o)
-		o = order(x->site->kind, y->site->kind);
-	/* the first of a group gives it its site: that of its biggest resource */
-	return o ? o : order(gt_entry_bytes(y->entry), gt_entry_bytes(x->entry));
-}
-
-void gt_groups_regroup(struct gt_groups *g,
-		       uint64_t (*key)(void *context, const struct gt_entry *entry), void *context)
-{
-	struct keyed_entry *list = gt_alloc(g->object_count * sizeof *list);
-	struct gt_group *last = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < g->count; i++)
-		for (size_t k = 0; k < g->list[i].count; k++)
-			list[count++] =
-				(struct keyed_entry){ key(context, g->list[i].objects[k]),
-						      g->list[i].objects[k], g->list[i].site };
-	qsort(list, count, sizeof *list, entries_by_key);
-	free(g->list);
-	g->list = gt_alloc(count * sizeof *g->list);
-	g->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!i || list[i].key != list[i - 1].key ||
-		    list[i].site->api != list[i - 1].site->api ||
-		    list[i].site->kind != list[i - 1].site->kind) {
-			last = &g->list[g->count++];
-			*last = (struct gt_group){ .site = list[i].site,
-						   .objects = g->objects + i };
-		}
-		g->objects[i] = list[i].entry;
-		last->count++;
-		last->bytes += gt_entry_bytes(list[i].entry);
-	}
-	qsort(g->list, g->count, sizeof *g->list, biggest_first);
-	free(list);
-}
-
 void gt_groups_fini(struct gt_groups *g)
 {
 	free(g->list);

@@ -39,8 +39,5 @@ void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
  */
 void gt_groups_merge(struct gt_groups *g,
 		     uint64_t (*key)(void *context, const struct gt_group *group), void *context);
-/* Groups the resources anew, those of one API and kind to which `key` gives the same number. */
-void gt_groups_regroup(struct gt_groups *g,
-		       uint64_t (*key)(void *context, const struct gt_entry *entry), void *context);
 /* Sorts a group's objects, oldest first. */
 void gt_group_sort(const struct gt_group *g);

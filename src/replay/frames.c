@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
+#include "replay/process_text.h"
 
 /* Inlined frames at one address that are worth remembering. */
 enum { NAMES_MOST = 64 };
@@ -23,6 +25,7 @@ struct stack {
 	struct gt_frame *frames;
 	size_t count, room;
 	size_t cut; /* after so many recorded ones; 0: it is whole */
+	char *part; /* of an added one: what it is a part of; NULL: it is whole */
 };
 
 struct module {
@@ -101,8 +104,10 @@ void gt_frames_free(struct gt_frames *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->added_count; i++)
+	for (size_t i = 0; i < f->added_count; i++) {
 		free(f->added[i].frames);
+		free(f->added[i].part);
+	}
 	free(f->added);
 	for (size_t i = 0; i < GT_FRAMES_KEPT; i++)
 		free(f->kept[i].frames);
@@ -421,6 +426,46 @@ uint32_t gt_frames_add(struct gt_frames *f, const struct gt_frame *frames, size_
 		fold(&s, false);
 	f->added[f->added_count - 1] = s;
 	return (uint32_t)f->added_count - 1;
+}
+
+void gt_frames_name_part(struct gt_frames *f, uint32_t stack, const char *words)
+{
+	free(f->added[stack].part);
+	f->added[stack].part = gt_strdup(words);
+}
+
+char *gt_frames_part(const struct gt_frames *f, uint32_t stack)
+{
+	struct gt_stack_part part;
+
+	if (!f->recording)
+		return stack < f->added_count && f->added[stack].part ?
+			       gt_strdup(f->added[stack].part) :
+			       NULL;
+	if (!gt_recording_stack_part(f->recording, stack, &part))
+		return NULL;
+	return gt_part_text(f->recording, gt_by_part(f->options.by), &part, f->options.compares);
+}
+
+uint64_t gt_frames_part_key(const struct gt_frames *f, uint32_t stack)
+{
+	struct gt_stack_part part;
+	uint64_t key;
+	char *text;
+
+	if (f->recording && !f->options.compares)
+		return gt_recording_stack_part(f->recording, stack, &part) ?
+			       gt_hash_bytes(&part, sizeof part) | 1 :
+			       0;
+	text = gt_frames_part(f, stack);
+	key = text ? gt_hash_bytes(text, strlen(text)) | 1 : 0;
+	free(text);
+	return key;
+}
+
+uint32_t gt_frames_whole(const struct gt_frames *f, uint32_t stack)
+{
+	return f->recording ? gt_recording_stack_whole(f->recording, stack) : stack;
 }
 
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames)

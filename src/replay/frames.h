@@ -10,38 +10,13 @@
 
 #include <stdbool.h>
 
+#include "replay/by.h"
 #include "replay/own.h"
 #include "symbol/symbol.h"
 #include "trace/legend.h"
 #include "trace/recording.h"
 
 struct gt_frames;
-
-/* What is one place (place.h): the words of --by. */
-enum gt_by {
-	GT_BY_LINE, /* the same functions and lines */
-	GT_BY_FUNCTION,
-	GT_BY_FILE,
-	GT_BY_MODULE,
-	GT_BY_STACK, /* the same addresses */
-	/* of groups of living resources; elsewhere, these are as GT_BY_LINE */
-	GT_BY_PROCESS,
-	GT_BY_THREAD,
-	GT_BY_DEVICE,
-	GT_BY_COUNT
-};
-
-/* True when a place has a line and callers. */
-static inline bool gt_by_line(enum gt_by by)
-{
-	return by == GT_BY_LINE || by >= GT_BY_STACK;
-}
-
-/* True when a group is not made of stacks. */
-static inline bool gt_by_owner(enum gt_by by)
-{
-	return by >= GT_BY_PROCESS;
-}
 
 struct gt_frames_options {
 	bool no_symbols;                 /* module and offset only; opens no file */
@@ -50,6 +25,7 @@ struct gt_frames_options {
 	struct gt_symbol_options symbol; /* copied; `search` must stay */
 	struct gt_own_rules own;
 	enum gt_by by;
+	bool compares; /* with another recording: processes are known by their programs */
 };
 
 int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
@@ -70,6 +46,18 @@ uint32_t gt_frames_add(struct gt_frames *f, const struct gt_frame *frames, size_
  */
 enum { GT_FRAMES_KEPT = 1024 };
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
+
+/*
+ * What a stack is a part of: "demo, pid 12", "thread 13 of demo, pid 12", "GPU 0". NULL: it is
+ * whole. The caller frees it.
+ */
+char *gt_frames_part(const struct gt_frames *f, uint32_t stack);
+/* Equal for the same part, 0 for a stack that is whole. */
+uint64_t gt_frames_part_key(const struct gt_frames *f, uint32_t stack);
+/* The words of a stack that gt_frames_add gave a number; copied. */
+void gt_frames_name_part(struct gt_frames *f, uint32_t stack, const char *words);
+/* The stack that it is a part of, to be said by its line; itself if it is whole. */
+uint32_t gt_frames_whole(const struct gt_frames *f, uint32_t stack);
 
 /* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
 size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);

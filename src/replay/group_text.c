@@ -206,7 +206,7 @@ static void put_holders(struct gt_printer *p, const struct gt_view *v, const str
 	gt_print_tab(p, 4);
 	gt_print_put(p, GT_YELLOW, "held by %s%" PRIu32 " %s", g->count > 1 ? "up to " : "", most,
 		     gt_plural(most, "reference", "references"));
-	stack = gt_ledger_retain_stack(l, held);
+	stack = gt_frames_whole(v->frames, gt_ledger_retain_stack(l, held));
 	if (stack) {
 		gt_print_put(p, GT_PLAIN, ", last retained at ");
 		gt_print_need(p, GT_WHERE_LEAST);
@@ -277,17 +277,6 @@ static void put_names(struct gt_printer *p, const struct gt_view *v, const struc
 	}
 }
 
-/* What a group is made by, where that is not a line; below it, one of its stacks. */
-static void put_owner(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g)
-{
-	char *text = gt_group_place(v, g, p->style.utf8);
-
-	gt_print_tab(p, 4);
-	gt_print_name(p, GT_PLAIN, text, gt_print_left(p));
-	gt_print_end(p);
-	free(text);
-}
-
 /* The place, unless the stack below begins with it. */
 static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t stack)
 {
@@ -299,6 +288,8 @@ static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t
 	gt_place_init(&place, v->frames, stack);
 	is_first = !count || (place.frame.function == frames[0].function &&
 			      place.frame.line == frames[0].line);
+	if (!gt_place_has_line(v->frames, stack))
+		is_first = false;
 	gt_place_fini(&place);
 	if (is_first)
 		return;
@@ -310,6 +301,7 @@ static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t
 void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number)
 {
+	enum gt_part_by by = gt_by_part(gt_frames_by(v->frames));
 	const char *place = place_of(v, g);
 	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 
@@ -320,15 +312,13 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 		gt_print_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
 	gt_print_line(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
-	if (gt_by_line(gt_frames_by(v->frames)) && !gt_by_owner(gt_frames_by(v->frames)))
-		put_headline(p, v, g->site->stack);
-	else
-		put_owner(p, v, g);
+	put_headline(p, v, g->site->stack);
 	gt_print_tab(p, 4);
 	put_when(p, v, g);
 	gt_print_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
-	put_who(p, v, g);
-	if (*place) {
+	if (by != GT_PART_PROCESS && by != GT_PART_THREAD)
+		put_who(p, v, g);
+	if (*place && by != GT_PART_DEVICE) {
 		gt_print_put(p, GT_DIM, ", ");
 		gt_print_name(p, GT_DIM, place, gt_print_left(p));
 	}
@@ -387,7 +377,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_json_text(j, "class",
 		     gt_origin_names[gt_breakdown_origin(&l->breakdown, g->objects[0])]);
-	gt_group_place_json(j, "place", v, g);
+	gt_place_json(j, "place", v->frames, g->site->stack);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
 	gt_group_sort(g);
 	gt_json_array(j, "objects");
@@ -458,7 +448,7 @@ static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledge
 static void group_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		      const struct gt_group *g, const char *fate)
 {
-	char *where = gt_group_place(v, g, true);
+	char *where = gt_place_text(v->frames, g->site->stack, true);
 
 	gt_group_sort(g);
 	for (size_t i = 0; i < g->count; i++) {
@@ -514,7 +504,12 @@ void gt_put_more(struct gt_printer *p, const struct gt_view *v, unsigned column,
 	if (!places)
 		return;
 	gt_print_tab(p, column);
-	gt_print_line(p, GT_DIM, "and %zu more %s", places, gt_place_noun(v->frames, places));
+	/* a row of another kind may be of a place that is above */
+	if (gt_frames_by(v->frames) == GT_BY_LINE || gt_frames_by(v->frames) == GT_BY_STACK)
+		gt_print_line(p, GT_DIM, "and %zu more %s", places,
+			      gt_place_noun(v->frames, places));
+	else
+		gt_print_line(p, GT_DIM, "and %zu more", places);
 }
 
 void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,

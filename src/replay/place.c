@@ -14,33 +14,9 @@
 #include "replay/process_text.h"
 #include "replay/stack.h"
 
-const char *const gt_by_names[] = {
-	[GT_BY_LINE] = "line",     [GT_BY_FUNCTION] = "function", [GT_BY_FILE] = "file",
-	[GT_BY_MODULE] = "module", [GT_BY_STACK] = "stack",       [GT_BY_PROCESS] = "process",
-	[GT_BY_THREAD] = "thread", [GT_BY_DEVICE] = "device",     [GT_BY_COUNT] = NULL,
-};
-
-const char *const gt_by_place_names[] = {
-	[GT_BY_LINE] = "line",     [GT_BY_FUNCTION] = "function", [GT_BY_FILE] = "file",
-	[GT_BY_MODULE] = "module", [GT_BY_STACK] = "stack",       NULL,
-};
-
-static const struct {
-	const char *one, *many;
-} nouns[GT_BY_COUNT] = {
-	[GT_BY_LINE] = { "call site", "call sites" },
-	[GT_BY_FUNCTION] = { "function", "functions" },
-	[GT_BY_FILE] = { "file", "files" },
-	[GT_BY_MODULE] = { "module", "modules" },
-	[GT_BY_STACK] = { "stack", "stacks" },
-	[GT_BY_PROCESS] = { "process", "processes" },
-	[GT_BY_THREAD] = { "thread", "threads" },
-	[GT_BY_DEVICE] = { "device", "devices" },
-};
-
 const char *gt_place_noun(const struct gt_frames *f, uint64_t count)
 {
-	return gt_plural(count, nouns[gt_frames_by(f)].one, nouns[gt_frames_by(f)].many);
+	return gt_by_noun(gt_frames_by(f), count);
 }
 
 static bool is_python(const struct gt_frame *frame)
@@ -293,9 +269,12 @@ void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 	struct choice c = choose(f, stack);
 
 	take_choice(place, &c);
+	place->part = gt_frames_part(f, stack);
 	place->told = gt_frames_memo(f, stack)->told;
 	if (place->told > place->caller_count)
 		place->told = place->caller_count;
+	if (place->part)
+		place->told = 0;
 	free(c.facts);
 }
 
@@ -305,7 +284,13 @@ void gt_place_fini(struct gt_place *place)
 		free(place->via[i]);
 	free(place->via);
 	free(place->callers);
+	free(place->part);
 	*place = (struct gt_place){ 0 };
+}
+
+bool gt_place_has_line(const struct gt_frames *f, uint32_t stack)
+{
+	return gt_by_line(gt_frames_by(f)) && !gt_frames_part_key(f, stack);
 }
 
 bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame)
@@ -390,6 +375,8 @@ uint64_t gt_place_key(struct gt_frames *f, uint32_t stack)
 	if (by == GT_BY_STACK)
 		key = stack;
 	else
+		key = gt_frames_part_key(f, stack);
+	if (!key)
 		key = gt_by_line(by) ? line_key(f, stack) : key_by(f, stack, by);
 	/* 0 is not known yet */
 	return gt_frames_memo(f, stack)->key = key ? key : 1;

@@ -25,11 +25,6 @@
 #include "replay/frames.h"
 #include "replay/view.h"
 
-/* The words of --by, in the order of enum gt_by; ended by NULL. */
-extern const char *const gt_by_names[];
-/* The first of them, which are of places: no owners of resources (gt_by_owner). */
-extern const char *const gt_by_place_names[];
-
 /* "call site", "call sites"; with another --by "function", "files", "processes". */
 const char *gt_place_noun(const struct gt_frames *f, uint64_t count);
 
@@ -42,10 +37,13 @@ struct gt_place {
 	struct gt_frame *callers; /* own ones, innermost first */
 	size_t caller_count;
 	size_t told; /* callers that the list needs */
+	char *part;  /* what stands for all of it, as gt_frames_part; NULL: the stack is whole */
 };
 
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack);
 void gt_place_fini(struct gt_place *place);
+/* True when a stack's place is a line of it; not by function, file, module, nor for a part. */
+bool gt_place_has_line(const struct gt_frames *f, uint32_t stack);
 
 /* Equal for stacks that are one place; 0 for stack 0. */
 uint64_t gt_place_key(struct gt_frames *f, uint32_t stack);
@@ -87,16 +85,8 @@ char *gt_place_function(const struct gt_frame *frame);
 /* "main src/demo.c:81": both. The caller frees it. */
 char *gt_place_line(struct gt_own *own, const struct gt_frame *frame);
 
-/*
- * Merges groups of one API and kind whose places are one; the biggest gives the stack. By process,
- * thread or device the resources are grouped anew.
- */
+/* Merges groups of one API and kind whose places are one; the biggest gives the stack. */
 void gt_place_groups(struct gt_groups *groups, const struct gt_view *v);
-/* gt_place_text of a group: by process "demo, pid 12", by device its name. The caller frees it. */
-char *gt_group_place(const struct gt_view *v, const struct gt_group *g, bool utf8);
-/* gt_place_json of a group. */
-void gt_group_place_json(struct gt_json *j, const char *key, const struct gt_view *v,
-			 const struct gt_group *g);
 /*
  * The sites of a ledger that `wants` returns true for (NULL: all), those of one API, kind and place
  * as one: a copy with their sums, in the order of their first creations. Its peak is theirs added
@@ -106,6 +96,10 @@ struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
 			       bool (*wants)(const struct gt_site *site), size_t *count);
 /* Adds a site to such a sum; `biggest`: the bytes of the one that gave it its stack. */
 void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest);
+/* How many places these are, where rows of several kinds may be of one (not GT_BY_LINE). */
+size_t gt_place_count(struct gt_frames *f, const uint32_t *stacks, size_t count);
+size_t gt_place_count_groups(struct gt_frames *f, const struct gt_groups *groups);
+size_t gt_place_count_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);
 /* gt_places_list for the stacks of groups, and of sites. */
 void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups);
 void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);

@@ -84,14 +84,80 @@ void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count)
 	free(items);
 }
 
-void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups)
+static uint32_t *group_stacks(const struct gt_groups *groups)
 {
 	uint32_t *stacks = gt_alloc(groups->count * sizeof *stacks);
 
 	for (size_t i = 0; i < groups->count; i++)
 		stacks[i] = groups->list[i].site->stack;
+	return stacks;
+}
+
+static uint32_t *site_stacks(const struct gt_site *sites, size_t count)
+{
+	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
+
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = sites[i].stack;
+	return stacks;
+}
+
+void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups)
+{
+	uint32_t *stacks = group_stacks(groups);
+
 	gt_places_list(f, stacks, groups->count);
 	free(stacks);
+}
+
+void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
+{
+	uint32_t *stacks = site_stacks(sites, count);
+
+	gt_places_list(f, stacks, count);
+	free(stacks);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+size_t gt_place_count(struct gt_frames *f, const uint32_t *stacks, size_t count)
+{
+	uint64_t *keys;
+	size_t places = 0;
+
+	if (gt_frames_by(f) == GT_BY_LINE || gt_frames_by(f) == GT_BY_STACK)
+		return count;
+	keys = gt_alloc(count * sizeof *keys);
+	for (size_t i = 0; i < count; i++)
+		keys[i] = gt_place_key(f, stacks[i]);
+	qsort(keys, count, sizeof *keys, by_number);
+	for (size_t i = 0; i < count; i++)
+		places += !i || keys[i] != keys[i - 1];
+	free(keys);
+	return places;
+}
+
+size_t gt_place_count_groups(struct gt_frames *f, const struct gt_groups *groups)
+{
+	uint32_t *stacks = group_stacks(groups);
+	size_t places = gt_place_count(f, stacks, groups->count);
+
+	free(stacks);
+	return places;
+}
+
+size_t gt_place_count_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
+{
+	uint32_t *stacks = site_stacks(sites, count);
+	size_t places = gt_place_count(f, stacks, count);
+
+	free(stacks);
+	return places;
 }
 
 static uint64_t key_of(void *frames, const struct gt_group *group)
@@ -102,43 +168,9 @@ static uint64_t key_of(void *frames, const struct gt_group *group)
 	return key ? key : group->site->function;
 }
 
-static uint64_t process_of(void *view, const struct gt_entry *entry)
-{
-	return entry->process;
-}
-
-static uint64_t thread_of(void *view, const struct gt_entry *entry)
-{
-	return (uint64_t)entry->process << 32 | entry->tid;
-}
-
-static uint64_t device_of(void *view, const struct gt_entry *entry)
-{
-	return entry->place;
-}
-
 void gt_place_groups(struct gt_groups *groups, const struct gt_view *v)
 {
-	enum gt_by by = gt_frames_by(v->frames);
-
-	if (!gt_by_owner(by))
-		gt_groups_merge(groups, key_of, v->frames);
-	else
-		gt_groups_regroup(groups,
-				  by == GT_BY_PROCESS ? process_of :
-				  by == GT_BY_THREAD  ? thread_of :
-							device_of,
-				  NULL);
-}
-
-void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
-{
-	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
-
-	for (size_t i = 0; i < count; i++)
-		stacks[i] = sites[i].stack;
-	gt_places_list(f, stacks, count);
-	free(stacks);
+	gt_groups_merge(groups, key_of, v->frames);
 }
 
 /* A site and its place. */

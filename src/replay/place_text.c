@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/process_text.h"
 
 static const char no_stack[] = "(no stack)";
 
@@ -57,11 +56,14 @@ static struct words words_of(struct gt_own *own, enum gt_by by, const struct gt_
 			     bool utf8)
 {
 	const struct gt_frame *frame = &place->frame;
-	struct words w = { .via = gt_by_line(by) ? gt_place_via(place, false, utf8) : gt_strdup(""),
-			   .brief = gt_by_line(by) ? gt_place_via(place, true, utf8) :
-						     gt_strdup("") };
+	bool has_via = gt_by_line(by) && !place->part;
+	struct words w = { .via = has_via ? gt_place_via(place, false, utf8) : gt_strdup(""),
+			   .brief = has_via ? gt_place_via(place, true, utf8) : gt_strdup("") };
 
-	if (by == GT_BY_MODULE && frame->module && strcmp(frame->module, GT_PYTHON)) {
+	if (place->part) {
+		w.function = gt_strdup(place->part);
+		w.where = gt_strdup("");
+	} else if (by == GT_BY_MODULE && frame->module && strcmp(frame->module, GT_PYTHON)) {
 		w.function = gt_strdup(gt_path_name(frame->module));
 		w.where = gt_strdup("");
 	} else if (by == GT_BY_FILE || by == GT_BY_MODULE) {
@@ -86,8 +88,8 @@ static void words_free(struct words *w)
 
 static bool has_no_stack(const struct gt_place *place)
 {
-	return !place->frame.function && !place->frame.module && !place->frame.file &&
-	       !place->frame.offset;
+	return !place->part && !place->frame.function && !place->frame.module &&
+	       !place->frame.file && !place->frame.offset;
 }
 
 char *gt_place_text(struct gt_frames *f, uint32_t stack, bool utf8)
@@ -287,19 +289,20 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 	if (has_no_stack(&place)) {
 		gt_print_name(p, GT_DIM, no_stack, columns);
 	} else {
-		gt_frames_shown(v->frames, &place.frame);
+		if (!place.part)
+			gt_frames_shown(v->frames, &place.frame);
 		w = words_of(own, gt_frames_by(v->frames), &place, p->style.utf8);
-		put_fitting(p, own, &place, &w, gt_by_line(gt_frames_by(v->frames)), columns);
+		put_fitting(p, own, &place, &w,
+			    gt_by_line(gt_frames_by(v->frames)) && !place.part, columns);
 		words_free(&w);
 	}
 	gt_place_fini(&place);
 }
 
-static void place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack,
-		       const char *text)
+void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack)
 {
+	char *text = gt_place_text(f, stack, true), *at;
 	struct gt_place place;
-	char *at;
 
 	gt_place_init(&place, f, stack);
 	at = gt_place_line(gt_frames_own(f), &place.frame);
@@ -329,49 +332,5 @@ static void place_json(struct gt_json *j, const char *key, struct gt_frames *f, 
 	gt_json_end(j);
 	gt_place_fini(&place);
 	free(at);
-}
-
-void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack)
-{
-	char *text = gt_place_text(f, stack, true);
-
-	place_json(j, key, f, stack, text);
-	free(text);
-}
-
-/* The words of an owner: a process, a thread, a device. */
-static char *owner_text(const struct gt_view *v, const struct gt_entry *e)
-{
-	const struct gt_process *process = gt_recording_process(v->recording, e->process);
-	const char *device = gt_recording_place(v->recording, e->place);
-	char *name, *text;
-	int n;
-
-	if (gt_frames_by(v->frames) == GT_BY_DEVICE)
-		return gt_strdup(*device ? device : "(no device)");
-	name = gt_process_name(process);
-	if (gt_frames_by(v->frames) == GT_BY_THREAD)
-		n = asprintf(&text, "thread %" PRIu32 " of %s, pid %" PRIu32, e->tid,
-			     *name ? name : GT_PROGRAM_UNKNOWN, process->pid);
-	else
-		n = asprintf(&text, "%s, pid %" PRIu32, *name ? name : GT_PROGRAM_UNKNOWN,
-			     process->pid);
-	free(name);
-	return n < 0 ? gt_strdup("") : text;
-}
-
-char *gt_group_place(const struct gt_view *v, const struct gt_group *g, bool utf8)
-{
-	return gt_by_owner(gt_frames_by(v->frames)) ?
-		       owner_text(v, g->objects[0]) :
-		       gt_place_text(v->frames, g->site->stack, utf8);
-}
-
-void gt_group_place_json(struct gt_json *j, const char *key, const struct gt_view *v,
-			 const struct gt_group *g)
-{
-	char *text = gt_group_place(v, g, true);
-
-	place_json(j, key, v->frames, g->site->stack, text);
 	free(text);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* process_text.c - what a process is called. */
+/* process_text.c - what processes, their threads and devices are called. */
 #include "replay/process_text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,4 +79,35 @@ char *gt_process_name(const struct gt_process *process)
 	free(script);
 	free(name);
 	return both;
+}
+
+char *gt_part_text(const struct gt_recording *r, enum gt_part_by by,
+		   const struct gt_stack_part *part, bool any_pid)
+{
+	const struct gt_process *process;
+	char *name, *text;
+	int n;
+
+	if (by == GT_PART_DEVICE) {
+		const char *device = gt_recording_place(r, (uint16_t)part->place);
+
+		return gt_strdup(*device ? device : "(no device)");
+	}
+	process = gt_recording_process(r, part->process);
+	name = gt_process_name(process);
+	if (!*name) {
+		free(name);
+		name = gt_strdup(GT_PROGRAM_UNKNOWN);
+	}
+	if (any_pid)
+		return name;
+	if (by == GT_PART_THREAD)
+		n = asprintf(&text, "thread %" PRIu32 " of %s, pid %" PRIu32, part->tid, name,
+			     process->pid);
+	else
+		n = asprintf(&text, "%s, pid %" PRIu32, name, process->pid);
+	if (n < 0)
+		return name;
+	free(name);
+	return text;
 }

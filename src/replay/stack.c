@@ -236,8 +236,8 @@ void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stac
 		gt_stack_text(p, v, stack, indent);
 		return;
 	}
-	/* a function, a file or a module has no one stack */
-	if (!gt_by_line(gt_frames_by(v->frames))) {
+	/* a function, a file, a module or a process has no one stack */
+	if (!gt_place_has_line(v->frames, stack)) {
 		gt_print_tab(p, indent);
 		gt_place_put(p, v, stack, gt_print_left(p));
 		gt_print_end(p);

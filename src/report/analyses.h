@@ -17,10 +17,10 @@ enum gt_analysis_trait {
 	GT_TEXT_NEEDS_GROWTH = 1 << 2, /* … for text alone: following it takes time and memory */
 	GT_NEEDS_PEAK = 1 << 3,        /* v->at_peak, from a second replay */
 	GT_NEEDS_TIMELINE = 1 << 4,    /* v->timeline */
-	GT_TSV_REPLAYS = 1 << 5,   /* TSV is written by a replay of its own: v->ledger is NULL */
-	GT_LISTS_LEAKS = 1 << 6,   /* can be judged, and has the forms of GT_FORM_JUNIT on */
-	GT_TAKES_SORT = 1 << 7,    /* heeds v->sort */
-	GT_LISTS_OBJECTS = 1 << 8, /* can group by process, thread and device */
+	GT_TSV_REPLAYS = 1 << 5,  /* TSV is written by a replay of its own: v->ledger is NULL */
+	GT_LISTS_LEAKS = 1 << 6,  /* can be judged, and has the forms of GT_FORM_JUNIT on */
+	GT_TAKES_SORT = 1 << 7,   /* heeds v->sort */
+	GT_LISTS_PLACES = 1 << 8, /* heeds --by */
 };
 
 enum gt_form {

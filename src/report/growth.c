@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "replay/group_text.h"
 #include "replay/growth_text.h"
@@ -62,9 +63,10 @@ static void put_rise(struct gt_printer *p, const struct gt_view *v, const struct
 {
 	const struct gt_site *s = site_of(v, r);
 	char when[GT_FORMAT_MAX], from[GT_FORMAT_MAX], to[GT_FORMAT_MAX], count[GT_KIND_TEXT];
+	bool is_said;
 
 	gt_print_put(p, GT_DIM, "%3zu. ", number);
-	gt_growth_line(p, v, r);
+	is_said = gt_growth_line(p, v, r);
 	gt_print_end(p);
 	gt_print_tab(p, 5);
 	put_spark(p, r->floor, r->floor_count, SPARK_COLUMNS);
@@ -74,15 +76,31 @@ static void put_rise(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_wrap(p, GT_DIM, 5, "%s created, %.0f %% steady, over %s",
 		      gt_kind_count(count, (enum gt_kind)s->kind, r->created), 100 * r->steadiness,
 		      gt_format_span(when, r->until_ns - r->since_ns));
-	gt_stack_brief(p, v, s->stack, STACK_FRAMES, 7);
+	/* what is no line has no stack to follow it */
+	if (!is_said || gt_place_has_line(v->frames, s->stack))
+		gt_stack_brief(p, v, s->stack, STACK_FRAMES, 7);
 	gt_print_end(p);
+}
+
+static void count_places(const struct gt_view *v, const struct rises *rises, size_t *growing,
+			 size_t *all)
+{
+	uint32_t *stacks = gt_alloc(rises->count * sizeof *stacks);
+	struct gt_site *sites = gt_place_sites(v->ledger, v->frames, NULL, all);
+
+	for (size_t i = 0; i < rises->count; i++)
+		stacks[i] = site_of(v, &rises->list[i])->stack;
+	*growing = gt_place_count(v->frames, stacks, rises->count);
+	*all = gt_place_count_sites(v->frames, sites, *all);
+	free(sites);
+	free(stacks);
 }
 
 void gt_growth_text(const struct gt_view *v, FILE *out)
 {
 	struct rises rises;
 	struct gt_printer p;
-	size_t sites;
+	size_t growing, all;
 
 	gt_head_open(&p, out, v);
 	if (!v->ledger->events) {
@@ -95,15 +113,16 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 			      v->ledger->last_ns - v->ledger->first_ns < GT_GROWTH_MIN_NS ?
 				      "Too short to tell whether anything grows: record at least "
 				      "2 seconds." :
-				      "No call site keeps growing: the least that each one holds "
-				      "over time stays level or falls.");
+				      "No %s keeps growing: the least that each one holds over "
+				      "time stays level or falls.",
+			      gt_place_noun(v->frames, 1));
 		free(rises.list);
 		return;
 	}
-	free(gt_place_sites(v->ledger, v->frames, NULL, &sites));
-	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu %s %s", rises.count, sites,
+	count_places(v, &rises, &growing, &all);
+	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu %s %s", growing, all,
 		      gt_place_noun(v->frames, 2),
-		      rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
+		      growing == 1 ? "keeps growing" : "keep growing, fastest first");
 	gt_print_end(&p);
 	for (size_t i = 0; i < rises.shown; i++)
 		put_rise(&p, v, &rises.list[i], i + 1);

@@ -52,14 +52,15 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate fate,
 		     const struct gt_groups *groups, const struct gt_groups *known, bool is_part)
 {
+	size_t places = gt_place_count_groups(v->frames, groups);
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
 	gt_fate_word(p, fate);
 	gt_print_line(p, GT_BOLD, "  %s %s from %zu %s",
 		      gt_format_count(text, groups->object_count),
-		      gt_plural(groups->object_count, "resource", "resources"), groups->count,
-		      gt_place_noun(v->frames, groups->count));
+		      gt_plural(groups->object_count, "resource", "resources"), places,
+		      gt_place_noun(v->frames, places));
 	gt_fate_line(p, v, fate, groups);
 	if (known)
 		gt_verdict_known(p, v, known);

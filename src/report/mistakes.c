@@ -64,7 +64,7 @@ static void put_labelled(struct gt_printer *p, const struct gt_view *v, const ch
 {
 	gt_print_tab(p, 6);
 	gt_print_put(p, GT_DIM, "%s", label);
-	gt_stack_brief(p, v, stack, frames, 6 + LABEL);
+	gt_stack_brief(p, v, gt_frames_whole(v->frames, stack), frames, 6 + LABEL);
 }
 
 static void put_more(struct gt_printer *p, size_t sites)
@@ -84,11 +84,11 @@ static void list_places(const struct gt_view *v)
 	for (size_t i = 0; i < l->redundant_count; i++) {
 		stacks[used++] = l->redundant[i].stack;
 		stacks[used++] = l->redundant[i].ended_stack;
-		stacks[used++] = l->redundant[i].created_stack;
+		stacks[used++] = gt_frames_whole(v->frames, l->redundant[i].created_stack);
 	}
 	for (size_t i = 0; i < l->interior_count; i++) {
 		stacks[used++] = l->interior[i].stack;
-		stacks[used++] = l->interior[i].created_stack;
+		stacks[used++] = gt_frames_whole(v->frames, l->interior[i].created_stack);
 	}
 	for (size_t i = 0; i < l->last_call_count; i++)
 		stacks[used++] = l->last_calls[i].event.stack;

@@ -122,12 +122,13 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 	};
 	struct sites sites = sorted(v, TOP_DEFAULT);
 	bool is_line = gt_frames_by(v->frames) == GT_BY_LINE;
+	size_t places = gt_place_count_sites(v->frames, sites.list, sites.count);
 	struct gt_printer p;
 	unsigned end = 0;
 
 	gt_head_open(&p, out, v);
-	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu%s%s, by %s", sites.count, is_line ? "" : " ",
-		      is_line ? "" : gt_place_noun(v->frames, sites.count), orders[v->sort]);
+	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu%s%s, by %s", places, is_line ? "" : " ",
+		      is_line ? "" : gt_place_noun(v->frames, places), orders[v->sort]);
 	if (sites.shown) {
 		for (int i = 0; i < COLUMN_COUNT; i++)
 			gt_print_right(&p, GT_DIM, columns[i].title, end += columns[i].width);

@@ -23,7 +23,7 @@ enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 
 static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
 {
-	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT], *place;
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 
 	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_print_tab(p, 14);
@@ -31,15 +31,7 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
 		      gt_api_names[g->site->api]);
 	gt_put_kept(p, v->ledger, g, 16);
-	if (!gt_by_owner(gt_frames_by(v->frames))) {
-		gt_stack_brief(p, v, g->site->stack, frames, 16);
-	} else {
-		place = gt_group_place(v, g, p->style.utf8);
-		gt_print_tab(p, 16);
-		gt_print_name(p, GT_PLAIN, place, gt_print_left(p));
-		gt_print_end(p);
-		free(place);
-	}
+	gt_stack_brief(p, v, g->site->stack, frames, 16);
 }
 
 /* Resources of one fate; at most `most` call sites. `known`: say how many are not new. */

@@ -29,12 +29,23 @@ struct gt_catalog {
 	size_t stack_count, stack_room;
 	uint32_t *stack_of; /* by node: the number of its stack; 0: none */
 	size_t node_count;
+	struct gt_intern *part_ids; /* struct part_key -> index in `parts` */
+	uint32_t *parts;            /* numbers of stacks */
+	size_t part_count, part_room;
+	uint32_t *part_of; /* by stack: its index in `parts`, + 1; 0: it is whole */
+	size_t part_of_size;
 	struct gt_trace_frame asked[GT_STACK_FRAMES_MAX]; /* of the latest gt_recording_stack */
 };
 
 /* A resource: no padding, as its bytes are interned. */
 struct name_key {
 	uint64_t process, handle, time_ns;
+};
+
+/* A part of a stack: no padding, as its bytes are interned. */
+struct part_key {
+	uint32_t stack;
+	struct gt_stack_part part;
 };
 
 /* The number of the stack that ends at a node. */
@@ -60,6 +71,7 @@ struct gt_catalog *gt_catalog_new(void)
 	c->frames = gt_intern_new();
 	c->places = gt_intern_new();
 	c->texts = gt_intern_new();
+	c->part_ids = gt_intern_new();
 	add_stack(c, 0);             /* number 0: no stack */
 	gt_intern(c->places, "", 1); /* number 0: no place */
 	return c;
@@ -79,6 +91,9 @@ void gt_catalog_free(struct gt_catalog *c)
 	gt_stack_tree_fini(&c->tree);
 	free(c->stacks);
 	free(c->stack_of);
+	gt_intern_free(c->part_ids);
+	free(c->parts);
+	free(c->part_of);
 	gt_intern_free(c->places);
 	gt_intern_free(c->texts);
 	free(c);
@@ -267,6 +282,51 @@ void gt_catalog_map_fini(struct gt_catalog_map *map)
 	free(map->places);
 	free(map->series);
 	*map = (struct gt_catalog_map){ 0 };
+}
+
+uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part)
+{
+	const struct part_key key = { stack, *part };
+	uint32_t index = gt_intern(c->part_ids, &key, sizeof key);
+
+	if (index == c->part_count) {
+		uint32_t number = (uint32_t)c->stack_count;
+
+		GT_GROW(c->stacks, c->stack_count, c->stack_room);
+		c->stacks[c->stack_count++] = c->stacks[stack];
+		GT_GROW(c->parts, c->part_count, c->part_room);
+		c->parts[c->part_count++] = number;
+		GT_REACH(c->part_of, c->part_of_size, number);
+		c->part_of[number] = index + 1;
+	}
+	return c->parts[index];
+}
+
+/* NULL for a stack that is whole. */
+static const struct part_key *part_of(const struct gt_catalog *c, uint32_t stack)
+{
+	size_t size;
+
+	return stack < c->part_of_size && c->part_of[stack] ?
+		       gt_intern_get(c->part_ids, c->part_of[stack] - 1, &size) :
+		       NULL;
+}
+
+bool gt_recording_stack_part(const struct gt_recording *r, uint32_t stack,
+			     struct gt_stack_part *part)
+{
+	const struct part_key *key = part_of(r->catalog, stack);
+
+	if (key)
+		*part = key->part;
+	return key;
+}
+
+uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack)
+{
+	const struct part_key *key = part_of(r->catalog, stack);
+
+	return key ? key->stack : stack;
 }
 
 static const struct gt_trace_frame *frame_at(const struct gt_catalog *c, uint32_t node)

@@ -136,6 +136,24 @@ void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, voi
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 
+/* What stacks are parted by: a call site is then what one process, thread or device has of it. */
+enum gt_part_by { GT_PART_NONE, GT_PART_PROCESS, GT_PART_THREAD, GT_PART_DEVICE };
+/* Fields that the stacks are not parted by are 0. */
+struct gt_stack_part {
+	uint32_t process, tid, place;
+};
+
+/*
+ * Before the first event is read: stacks that create or retain something get a number for each
+ * part, with the same frames. Stacks of all other calls stay whole.
+ */
+void gt_recording_part_stacks(struct gt_recording *r, enum gt_part_by by);
+/* False for a stack that is whole. */
+bool gt_recording_stack_part(const struct gt_recording *r, uint32_t stack,
+			     struct gt_stack_part *part);
+/* The number of the whole stack that this is a part of; its own if it is whole. */
+uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack);
+
 /*
  * Frames of a stack, innermost first; modules are numbered by the recording. They are good until
  * the next stack is asked for.

@@ -150,6 +150,28 @@ static void report_sample(struct gt_recording *r, uint32_t source, const struct 
 						  .series = (uint16_t)e->handle });
 }
 
+void gt_recording_part_stacks(struct gt_recording *r, enum gt_part_by by)
+{
+	r->part_by = by;
+}
+
+/* Whatever may become alive by it: the others change what is there. */
+static void part_stack(struct gt_recording *r, struct gt_event *e, uint32_t process)
+{
+	int effect = gt_functions[e->function].effect;
+	struct gt_stack_part part = { 0 };
+
+	if ((effect != GT_CREATE && effect != GT_RETAIN) || e->failed || e->unfinished)
+		return;
+	if (r->part_by == GT_PART_DEVICE)
+		part.place = e->place;
+	else
+		part.process = process;
+	if (r->part_by == GT_PART_THREAD)
+		part.tid = e->tid;
+	e->stack = gt_catalog_part(r->catalog, e->stack, &part);
+}
+
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
 {
 	while (r->heap.count) {
@@ -175,8 +197,11 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			source_ended(r, s);
 		if (is_sample(event))
 			report_sample(r, first, event);
-		else if (first < r->process_count)
-			return 1;
+		if (is_sample(event) || first >= r->process_count)
+			continue;
+		if (r->part_by)
+			part_stack(r, event, first);
+		return 1;
 	}
 	return 0;
 }

@@ -30,6 +30,8 @@ struct gt_catalog_map {
 void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t process,
 		     const struct gt_definitions *d);
 void gt_catalog_map_fini(struct gt_catalog_map *map);
+/* The number of a part of a stack. */
+uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part);
 
 /* The arguments of a call during which a process ended; a thread is in one call at a time. */
 struct gt_open_call {
@@ -74,6 +76,7 @@ struct gt_recording {
 	gt_sample_fn *on_sample;
 	void *on_sample_context;
 	struct gt_catalog *catalog;
+	enum gt_part_by part_by;
 };
 
 /* source.c; the end when the trace has been read. */

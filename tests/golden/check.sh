@@ -145,6 +145,18 @@ golden family/by-process.txt "$gputrack" report family.gt --by process
 golden family/by-thread.txt "$gputrack" report family.gt -a watermark --by thread --top 2
 golden leaks/by-device.json "$gputrack" report leaks.gt --by device -f json
 golden family/by-process-sites.txt "$gputrack" report family.gt -a sites --by process
+golden leaks/by-device.txt "$gputrack" report leaks.gt -a leakage --by device --top 1
+golden growing/by-thread.txt "$gputrack" report growing.gt -a growth --by thread
+golden mistakes/by-thread.txt "$gputrack" report mistakes.gt --by thread
+golden family/by-thread.folded "$gputrack" export family.gt -f collapsed --value allocated --by thread
+# ways to group that have no meaning: a line
+golden usage/by-phase.txt "$gputrack" report leaks.gt --by phase
+golden usage/by-usage.txt "$gputrack" report leaks.gt -a usage --by function
+golden usage/by-junit.txt "$gputrack" report leaks.gt -f junit --by thread
+golden usage/by-growth.txt "$gputrack" report leaks.gt --fail-on-growth --by thread
+golden usage/by-events.txt "$gputrack" export leaks.gt --by device
+golden usage/by-totals.txt "$gputrack" export leaks.gt -f prometheus --by file
+golden usage/by-diff.txt "$gputrack" diff before.gt after.gt --by thread
 
 # What libraries hold is no leak: one line; what the script keeps beside it is one.
 for recording in held held_kept; do

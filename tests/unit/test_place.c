@@ -272,6 +272,120 @@ static void what_says_least_is_left_out_first(void **state)
 	close_fixture(&f);
 }
 
+enum { PARTS = 5 };
+
+/*
+ * Reads a recording of two processes that all have the same stack, or none: the stack of each
+ * event, by its handle. Handle 3 is of a second thread, 4 of a second process, 5 is a release.
+ */
+static struct gt_frames *read_parts(struct gt_recording *r, enum gt_by by, bool compares,
+				    uint32_t stacks[PARTS + 1])
+{
+	const struct gt_frames_options options = { .no_symbols = true,
+						   .by = by,
+						   .compares = compares };
+	struct gt_frames *frames;
+	struct gt_event event;
+	uint32_t process;
+
+	gt_recording_part_stacks(r, gt_by_part(by));
+	assert_int_equal(gt_frames_new(&frames, r, &options), 0);
+	while (gt_recording_next(r, &event, &process))
+		stacks[event.handle] = event.stack;
+	return frames;
+}
+
+static void write_parts(const char *folder)
+{
+	static const struct call load[] = { { "load", "/work/app/src/load.c", 7, APP }, { 0 } };
+
+	for (uint32_t pid = 11; pid <= 12; pid++) {
+		struct gt_lane *second;
+		struct gt_event event = { .function = GT_FN_clCreateUserEvent };
+		struct process p;
+
+		start_process(&p, folder, pid);
+		gt_writer_info(p.writer, "program", APP, strlen(APP));
+		gt_writer_info(p.writer, "directory", "/work/app", strlen("/work/app"));
+		event.stack = write_stack(&p, load);
+		event.tid = pid;
+		event.time_ns = gt_now_ns();
+		event.handle = pid == 11 ? 1 : 4;
+		gt_lane_event(p.lane, &event);
+		if (pid == 11) {
+			event.handle = 2;
+			gt_lane_event(p.lane, &event);
+			second = gt_lane_acquire(p.writer, 99, "worker");
+			event.handle = 3;
+			gt_lane_event(second, &event);
+			event.handle = 5;
+			event.function = GT_FN_clReleaseEvent;
+			gt_lane_event(p.lane, &event);
+		}
+		end_writer(p.writer);
+	}
+}
+
+static void assert_part(struct gt_frames *f, uint32_t stack, const char *expected)
+{
+	char *text = gt_place_text(f, stack, true);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void a_part_of_a_stack_is_a_place_with_its_frames(void **state)
+{
+	const char *folder = fresh_folder();
+	uint32_t s[PARTS + 1] = { 0 };
+	const struct gt_frame *list;
+	struct gt_recording *r;
+	struct gt_frames *f;
+
+	write_parts(folder);
+	r = open_recording(folder, 0);
+	f = read_parts(r, GT_BY_LINE, false, s);
+	assert_true(s[1] == s[2] && s[2] == s[3] && s[3] == s[4]);
+	assert_int_equal(gt_frames_part_key(f, s[1]), 0);
+	gt_frames_free(f);
+	gt_recording_close(r);
+
+	r = open_recording(folder, 0);
+	f = read_parts(r, GT_BY_PROCESS, false, s);
+	assert_true(s[1] == s[2] && s[2] == s[3] && s[3] != s[4]);
+	assert_part(f, s[1], "app, pid 11");
+	assert_part(f, s[4], "app, pid 12");
+	assert_int_not_equal(gt_place_key(f, s[1]), gt_place_key(f, s[4]));
+	assert_int_equal(gt_frames_get(f, s[4], &list), 1);
+	assert_string_equal(list->function, "load");
+	/* what ends something is said by its line */
+	assert_part(f, s[5], "load src/load.c:7");
+	assert_int_equal(gt_frames_whole(f, s[1]), s[5]);
+	gt_frames_free(f);
+	gt_recording_close(r);
+
+	r = open_recording(folder, 0);
+	f = read_parts(r, GT_BY_THREAD, false, s);
+	assert_true(s[1] == s[2] && s[2] != s[3]);
+	assert_part(f, s[3], "thread 99 of app, pid 11");
+	gt_frames_free(f);
+	gt_recording_close(r);
+
+	/* between recordings pids tell nothing */
+	r = open_recording(folder, 0);
+	f = read_parts(r, GT_BY_PROCESS, true, s);
+	assert_part(f, s[4], "app");
+	assert_int_equal(gt_place_key(f, s[1]), gt_place_key(f, s[4]));
+	gt_frames_free(f);
+	gt_recording_close(r);
+
+	r = open_recording(folder, 0);
+	f = read_parts(r, GT_BY_DEVICE, false, s);
+	assert_part(f, s[1], "(no device)");
+	gt_frames_free(f);
+	gt_recording_close(r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -280,6 +394,7 @@ int main(void)
 		cmocka_unit_test(callers_tell_the_places_of_a_list_apart),
 		cmocka_unit_test(the_frame_to_point_at_has_a_line),
 		cmocka_unit_test(what_says_least_is_left_out_first),
+		cmocka_unit_test(a_part_of_a_stack_is_a_place_with_its_frames),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -21,6 +21,13 @@ enum { NAMED_MAX = 10000 };
 /* What stands for all call sites beyond the limit of memory. */
 static const struct gt_frame other = { .function = "other call sites" };
 
+/* A part of a stack: what one thread has of it. No padding, as its bytes are interned. */
+struct part {
+	uint32_t process, stack, tid;
+};
+
+enum { PART_BYTES = 64 }; /* that one takes, about */
+
 /* A process, its program and its folder: whose code is whose. */
 struct process {
 	char *program, *folder; /* "": unknown */
@@ -34,7 +41,9 @@ struct gt_attach_names {
 	struct gt_intern *paths;   /* of modules */
 	struct process *processes; /* by the board's number */
 	size_t process_count;
-	struct gt_map stacks; /* of process and stack: its number in the process's frames */
+	struct gt_map stacks;    /* of process and stack: its number in the process's frames */
+	struct gt_intern *parts; /* by thread: the board's stacks are their numbers, + 1 */
+	size_t most_parts;
 };
 
 static struct gt_attach_names *names_new(struct gt_attach_live *live,
@@ -45,6 +54,8 @@ static struct gt_attach_names *names_new(struct gt_attach_live *live,
 	n->live = live;
 	n->options = (struct gt_frames_options){ .own = options->own, .by = options->by };
 	n->paths = gt_intern_new();
+	n->parts = gt_intern_new();
+	n->most_parts = options->max_site_bytes / PART_BYTES;
 	if (gt_symbolizer_new(&n->symbolizer, NULL))
 		n->symbolizer = NULL;
 	return n;
@@ -75,6 +86,7 @@ static void names_free(struct gt_attach_names *n)
 	}
 	free(n->processes);
 	gt_intern_free(n->paths);
+	gt_intern_free(n->parts);
 	if (n->symbolizer)
 		gt_symbolizer_free(n->symbolizer);
 	free(n);
@@ -146,38 +158,87 @@ static void add_frames(struct gt_attach_names *n, struct found *frames,
 	}
 }
 
-/* Names a stack; 0 if it has no frames. */
-static uint32_t add_stack(struct gt_attach_names *n, uint16_t process, uint32_t stack)
+static enum gt_part_by parted_by(const struct gt_attach_names *n)
+{
+	return gt_by_part(n->options.by);
+}
+
+/* What the process, or its thread, is called. */
+static void name_part(struct gt_attach_names *n, const struct part *part, uint32_t number)
+{
+	const struct gt_board_process *p =
+		gt_board_process(n->live->board, (uint16_t)part->process);
+	char text[160];
+
+	if (parted_by(n) == GT_PART_THREAD)
+		snprintf(text, sizeof text, "thread %u of %s, pid %u", part->tid, p->name, p->pid);
+	else
+		snprintf(text, sizeof text, "%s, pid %u", p->name, p->pid);
+	gt_frames_name_part(n->processes[part->process].frames, number, text);
+}
+
+/* Names a stack; 0 if it has no frames and is no part. */
+static uint32_t add_stack(struct gt_attach_names *n, const struct part *part)
 {
 	struct gt_traced_frame addresses[GT_PROBE_FRAMES];
-	const struct gt_traced *traced = n->live->processes[process];
-	size_t count = gt_traced_stack(traced, stack, addresses, GT_PROBE_FRAMES);
+	const struct gt_traced *traced = n->live->processes[part->process];
+	size_t count =
+		part->stack ? gt_traced_stack(traced, part->stack, addresses, GT_PROBE_FRAMES) : 0;
 	struct found found = { 0 };
 	uint32_t number = 0;
 
 	for (size_t i = 0; i < count; i++)
 		add_frames(n, &found, traced, &addresses[i]);
-	if (found.count)
-		number = gt_frames_add(frames_of(n, process), found.list, found.count);
+	if (found.count || parted_by(n))
+		number = gt_frames_add(frames_of(n, (uint16_t)part->process), found.list,
+				       found.count);
+	if (parted_by(n))
+		name_part(n, part, number);
 	free(found.list);
 	return number;
+}
+
+static struct part part_of(const struct gt_attach_names *n, uint16_t process, uint32_t stack)
+{
+	struct part part = { .process = process, .stack = stack };
+	size_t size;
+
+	if (parted_by(n) == GT_PART_THREAD && stack && stack != GT_BOARD_OTHER)
+		memcpy(&part, gt_intern_get(n->parts, stack - 1, &size), sizeof part);
+	return part;
 }
 
 struct gt_frames *gt_attach_names_find(void *names, uint16_t process, uint32_t stack,
 				       uint32_t *number)
 {
 	struct gt_attach_names *n = names;
+	struct part part;
 	uintptr_t *known;
 
-	if (!stack || process >= n->live->process_count || !n->symbolizer)
+	if ((!stack && parted_by(n) != GT_PART_PROCESS) || process >= n->live->process_count ||
+	    !n->symbolizer)
 		return NULL;
+	part = part_of(n, process, stack);
 	known = (uintptr_t *)gt_map_at(&n->stacks, (uint64_t)process << 32 | stack);
 	if (!*known && stack == GT_BOARD_OTHER)
 		*known = gt_frames_add(frames_of(n, process), &other, 1);
 	else if (!*known && n->live->processes[process])
-		*known = add_stack(n, process, stack);
+		*known = add_stack(n, &part);
 	*number = (uint32_t)*known;
 	return *known ? n->processes[process].frames : NULL;
+}
+
+/* The number of what a thread has of a stack; beyond the limit they are counted together. */
+static uint32_t part_stack(struct gt_attach_names *n, const struct gt_event *e, uint16_t process)
+{
+	const struct part part = { process, e->stack, e->tid };
+	uint32_t number = gt_intern_find(n->parts, &part, sizeof part);
+
+	if (number != GT_NOT_INTERNED)
+		return number + 1;
+	if (gt_intern_count(n->parts) >= n->most_parts)
+		return GT_BOARD_OTHER;
+	return gt_intern(n->parts, &part, sizeof part) + 1;
 }
 
 static void began(void *context, struct gt_traced *process)
@@ -192,6 +253,13 @@ static void began(void *context, struct gt_traced *process)
 	l->processes[l->process_count++] = process;
 }
 
+static bool may_create(const struct gt_event *e)
+{
+	int effect = gt_functions[e->function].effect;
+
+	return effect == GT_CREATE || effect == GT_RETAIN;
+}
+
 static void event(void *context, struct gt_traced *process, const struct gt_event *e)
 {
 	struct gt_attach_live *l = context;
@@ -199,6 +267,8 @@ static void event(void *context, struct gt_traced *process, const struct gt_even
 
 	if (process->other_stack && e->stack == process->other_stack)
 		changed.stack = GT_BOARD_OTHER;
+	else if (parted_by(l->names) == GT_PART_THREAD && may_create(e))
+		changed.stack = part_stack(l->names, e, process->number);
 	if (process->number != GT_BOARD_ALL)
 		gt_board_apply(l->board, &changed, process->number);
 }

@@ -58,7 +58,7 @@ static const struct gt_option options[] = {
 	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
 	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
 		  "ones are counted together as \"other call sites\"" },
-	GT_BY_PLACE_OPTION(AT(by)),
+	GT_BY_OPTION(AT(by), "process or thread"),
 	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
 };
@@ -222,6 +222,11 @@ static int run(struct top *t)
 	return status;
 }
 
+static bool is_seen(enum gt_by by)
+{
+	return by != GT_BY_DEVICE;
+}
+
 int gt_cmd_top(int argc, char **argv)
 {
 	struct settings s = { .interval_s = 1, .max_memory = GT_MEMORY };
@@ -230,6 +235,10 @@ int gt_cmd_top(int argc, char **argv)
 
 	t->settings = &s;
 	if (first >= 0)
+		status = gt_by_check(&gt_top_syntax, &s.by, is_seen,
+				     "the device is not known from outside the process; record it "
+				     "with `gputrack run`, then `gputrack report --by device`");
+	if (first >= 0 && !status)
 		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.pids, &s.apis);
 	if (first >= 0 && !status)
 		status = run(t);
