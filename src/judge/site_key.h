@@ -20,7 +20,8 @@
 /*
  * Equal keys are the same site. GT_FN_NONE leaves the API's function out. With another `by` than
  * GT_BY_LINE, the words are the function, file, module, program or device of the place, or
- * (GT_BY_STACK) whole names with template arguments and all offsets, as versions up to 0.1 had them.
+ * (GT_BY_STACK) whole names with template arguments and all offsets, as versions up to 0.1 had
+ * them.
  */
 uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
 		     enum gt_by by);

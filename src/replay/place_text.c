@@ -292,8 +292,8 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 		if (!place.part)
 			gt_frames_shown(v->frames, &place.frame);
 		w = words_of(own, gt_frames_by(v->frames), &place, p->style.utf8);
-		put_fitting(p, own, &place, &w,
-			    gt_by_line(gt_frames_by(v->frames)) && !place.part, columns);
+		put_fitting(p, own, &place, &w, gt_by_line(gt_frames_by(v->frames)) && !place.part,
+			    columns);
 		words_free(&w);
 	}
 	gt_place_fini(&place);

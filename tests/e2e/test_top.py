@@ -145,6 +145,24 @@ def test_top_names_the_users_own_line(case):
             terminal.close()
 
 
+def test_top_groups_by_thread_and_process(case):
+    """Whatever their stacks: a row for each, also where there are none."""
+    with Stressed(case) as stressed:
+        for row, *options in ((rf"thread \d+ of gputrack, pid {stressed.pid}", "--by", "thread"),
+                              (rf"gputrack, pid {stressed.pid}", "--by", "process", "--no-stacks")):
+            terminal = start_top(case, stressed.pid, *options)
+            try:
+                terminal.wait(rf"^ +{stressed.pid}  gputrack")
+                terminal.resize(160, 30)
+                terminal.keys("2")
+                screen = terminal.wait(rf"MiB .*buffer +{row}")
+                assert len(re.findall(rf"buffer +{row}", screen)) == 1, screen
+            finally:
+                terminal.close()
+    done = case.gputrack("top", "--by", "device")
+    assert done.status == 2 and "--by device: the device is not known" in done.err, done.err
+
+
 def test_top_shows_ended_processes_and_ends_cleanly_on_a_signal(case):
     with Stressed(case) as stressed:
         terminal = start_top(case, stressed.pid)
