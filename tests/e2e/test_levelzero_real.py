@@ -5,6 +5,7 @@ Tests of other modules that only create and destroy run on this driver too (harn
 """
 import os
 
+import harness
 from tracker_csv import app_output, check_against, own_log, read_csv
 
 FAMILIES = ("dg1", "skl", "icllp", "tgllp")
@@ -56,6 +57,19 @@ def test_threads_in_a_recording(case):
     assert sum(kind["created"] for kind in summary["kinds"]) == int(said["created"]), summary["kinds"]
     assert not any(kind["live"] for kind in summary["kinds"])
     assert summary["redundant"] == summary["failures"] == [] and summary["unknown_ends"] == 0
+
+
+@harness.also_on("intel")
+def test_the_sample_leaks_what_it_says(case):
+    """samples/frames.c, the second sample of `./dev demo`. Intel's pads an image's 1080 rows to 1088."""
+    run = case.gputrack("run", "-o", "f.gt", "--fail-on-leak", case.program("frames"),
+                        env=case.levelzero())
+    assert (run.status, run.out) == (23, "uploaded 24 frames of 1920 x 1080 pixels\n"), run.err
+    rows = 1088 if case.driver == "intel" else 1080
+    found = [(g["kind"], g["count"], g["bytes"], g["stack"][0]["function"])
+             for g in case.report("f.gt", "leakage")["groups"]]
+    assert found == [("image", 3, 3 * 4 * 1920 * rows, "make_picture"),
+                     ("event", 24, 0, "upload")], found
 
 
 def test_a_kill_between_calls_loses_none(case):
