@@ -176,6 +176,34 @@ void gt_guest_set_up_child(void)
 	leave(&saved);
 }
 
+void *gt_guest_alloc(size_t size)
+{
+	struct saved_state saved;
+	void *memory = NULL;
+
+	enter(&saved);
+	set_up_if_forked(&saved);
+	/* its lock may be held by the thread itself */
+	if (!saved.in_recorder)
+		memory = gt_heap_alloc(size);
+	if (!memory)
+		gt_recorder_lose();
+	gt_meter_invalidate();
+	leave(&saved);
+	return memory;
+}
+
+void gt_guest_free(void *memory)
+{
+	struct saved_state saved;
+
+	enter(&saved);
+	/* in a child it may be a lock of a thread that is gone: what the parent had is lost */
+	if (!saved.in_recorder && fork_state && atomic_load(fork_state) == SET_UP)
+		gt_heap_free(memory);
+	leave(&saved);
+}
+
 void gt_guest_set_device_query(int64_t (*query)(void))
 {
 	gt_meter_set_device_query(query);

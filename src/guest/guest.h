@@ -47,6 +47,13 @@ GT_EXPORT void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, con
 /* Call before anything else that is not a call: in a child after fork, sets up the recorder. */
 GT_EXPORT void gt_guest_set_up_child(void);
 
+/*
+ * The recorder's memory (guest/heap.h) for a door, zeroed. NULL, and the call counts as lost, if
+ * there is none, and in a signal handler that interrupted the recorder.
+ */
+GT_EXPORT void *gt_guest_alloc(size_t size);
+GT_EXPORT void gt_guest_free(void *memory);
+
 /* Sets the function that asks a door's driver how many bytes of device memory are used. */
 GT_EXPORT void gt_guest_set_device_query(int64_t (*query)(void));
 

@@ -204,9 +204,11 @@ static int open_trace(struct gt_writer **w, const char *folder)
 
 static void announce_unrecorded(void)
 {
+	uint64_t watcher = gt_settings_get()->watcher;
+
 	is_unrecorded = true;
-	if (gt_settings_get()->watcher)
-		gt_announce_unrecorded(gt_settings_get()->watcher);
+	if (watcher)
+		gt_announce_unrecorded(watcher);
 }
 
 static void open_writer(void)

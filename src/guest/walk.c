@@ -2,7 +2,6 @@
 /* walk.c - from a frame of this process to its caller's, by the rules of its code. */
 #include "guest/walk.h"
 
-#include <dwarf.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/dwarf_expression.h"
 
+_Static_assert((int)GT_REGISTERS == (int)GT_DWARF_REGISTERS, "registers of expressions");
 _Static_assert(offsetof(struct gt_walk, registers) == 0 && GT_RETURN * 8 == 128, "GT_WALK_HERE");
 
 enum {
@@ -155,104 +156,23 @@ static bool load(const struct gt_walk *w, uint64_t at, uint64_t *word)
 	return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == sizeof *word;
 }
 
-/* The operand stack of an expression; overflow or underflow makes it bad. */
-struct operands {
-	uint64_t list[8];
-	unsigned count;
-	bool bad;
-};
-
-static void push(struct operands *o, uint64_t value)
+static bool load_word(const void *walk, uint64_t at, uint64_t *word)
 {
-	if (o->count < sizeof o->list / sizeof *o->list)
-		o->list[o->count++] = value;
-	else
-		o->bad = true;
+	return load(walk, at, word);
 }
 
-static uint64_t pop(struct operands *o)
-{
-	if (o->count)
-		return o->list[--o->count];
-	o->bad = true;
-	return 0;
-}
-
-/* Operations on two values, the upper one second. */
-static void combine(struct operands *o, uint8_t atom)
-{
-	uint64_t b = pop(o), a = pop(o);
-
-	switch (atom) {
-	case DW_OP_plus: push(o, a + b); return;
-	case DW_OP_minus: push(o, a - b); return;
-	case DW_OP_mul: push(o, a * b); return;
-	case DW_OP_and: push(o, a & b); return;
-	case DW_OP_or: push(o, a | b); return;
-	case DW_OP_shl: push(o, b < 64 ? a << b : 0); return;
-	case DW_OP_shr: push(o, b < 64 ? a >> b : 0); return;
-	case DW_OP_ge: push(o, (int64_t)a >= (int64_t)b); return;
-	case DW_OP_le: push(o, (int64_t)a <= (int64_t)b); return;
-	case DW_OP_gt: push(o, (int64_t)a > (int64_t)b); return;
-	case DW_OP_lt: push(o, (int64_t)a < (int64_t)b); return;
-	default: o->bad = true;
-	}
-}
-
-/* Executes one of the operations that compilers and linkers write into .eh_frame. */
-static void operate(const struct gt_walk *w, struct operands *o, struct gt_bytes *b)
-{
-	uint8_t atom = *b->at++;
-	uint64_t value = 0;
-
-	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
-		push(o, atom - DW_OP_lit0);
-		return;
-	}
-	if (atom >= DW_OP_breg0 && atom < DW_OP_breg0 + GT_REGISTERS) {
-		push(o, w->registers[atom - DW_OP_breg0] + (uint64_t)gt_get_signed(b));
-		return;
-	}
-	switch (atom) {
-	case DW_OP_nop: return;
-	case DW_OP_const1u: push(o, gt_get_fixed(b, 1)); return;
-	case DW_OP_const1s: push(o, (uint64_t)(int8_t)gt_get_fixed(b, 1)); return;
-	case DW_OP_const2u: push(o, gt_get_fixed(b, 2)); return;
-	case DW_OP_const2s: push(o, (uint64_t)(int16_t)gt_get_fixed(b, 2)); return;
-	case DW_OP_const4u: push(o, gt_get_fixed(b, 4)); return;
-	case DW_OP_const4s: push(o, (uint64_t)(int32_t)gt_get_fixed(b, 4)); return;
-	case DW_OP_const8u:
-	case DW_OP_const8s: push(o, gt_get_fixed(b, 8)); return;
-	case DW_OP_constu: push(o, gt_get_varint(b)); return;
-	case DW_OP_consts: push(o, (uint64_t)gt_get_signed(b)); return;
-	case DW_OP_plus_uconst: push(o, pop(o) + gt_get_varint(b)); return;
-	case DW_OP_dup:
-		value = pop(o);
-		push(o, value);
-		push(o, value);
-		return;
-	case DW_OP_drop: pop(o); return;
-	case DW_OP_deref:
-		o->bad |= !load(w, pop(o), &value);
-		push(o, value);
-		return;
-	default: combine(o, atom);
-	}
-}
-
-/* `first` is the operand that is there at the beginning; NULL: none. */
+/* The expression of a rule at `at`, its length first; `cfa`: NULL for that of the CFA itself. */
 static __attribute__((noinline)) bool evaluate(const struct gt_walk *w, const uint8_t *at,
-					       const uint64_t *first, uint64_t *out)
+					       const uint64_t *cfa, uint64_t *out)
 {
-	struct operands o = { .count = first ? 1 : 0, .list = { first ? *first : 0 } };
+	const struct gt_dwarf_machine machine = {
+		.registers = w->registers, .load = load_word, .memory = w, .cfa = cfa
+	};
 	struct gt_bytes b = { .at = at, .end = at + GT_VARINT_MAX };
 	uint64_t size = gt_get_varint(&b);
 
 	b.end = b.at + size;
-	while (b.at < b.end && !b.bad && !o.bad)
-		operate(w, &o, &b);
-	*out = pop(&o);
-	return !b.bad && !o.bad;
+	return !b.bad && gt_dwarf_evaluate(&machine, b, out);
 }
 
 static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *rule, int number,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* board.c - what processes hold right now, for the live screen and the live table. */
-#include "ledger/board.h"
+#include "ledger/board_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,45 +9,14 @@
 #include "base/mem.h"
 #include "ledger/lifetimes.h"
 
-enum {
-	CLASSES = 1 + 64 * 8, /* class 0: no bytes of its own */
-	CLASS_WORDS = CLASSES / 64 + 1,
-	LINKS = 4096,   /* per page */
-	LOOKED_AT = 64, /* entries of a class that are compared to find the biggest */
-};
-
-/* Neighbours of a slot in its list: slot + 1, 0 for none. */
-struct link {
-	uint32_t next, before;
-};
-
-/* One list per size class, the oldest first. */
-struct gt_board_lists {
-	uint32_t first[CLASSES], last[CLASSES]; /* slot + 1 */
-	uint64_t used[CLASS_WORDS];             /* a bit for each list that is not empty */
-};
-
-struct gt_board {
-	struct gt_live live;
-	struct link **links;
-	size_t link_pages;
-	struct gt_board_process *processes;
-	size_t process_count, process_room;
-	struct gt_board_site *sites;
-	size_t site_count, site_room;
-	size_t sites_max;       /* 0: no limit */
-	size_t idle_sites;      /* that hold nothing, or whose process has ended */
-	uint32_t *site_buckets; /* site + 1 */
-	size_t bucket_count;    /* a power of two */
-	bool charts_sites;
-	uint64_t others;
-	uint64_t tick_ns;
-	uint64_t bytes, peak_bytes; /* of all running processes */
-};
-
 struct gt_board *gt_board_new(void)
 {
-	return gt_alloc(sizeof(struct gt_board));
+	struct gt_board *b = gt_alloc(sizeof *b);
+
+	for (int i = 0; i < GT_FN_COUNT; i++)
+		if (gt_functions[i].effect == GT_RETAIN)
+			b->can_be_retained[gt_kinds[gt_functions[i].kind].family] = true;
+	return b;
 }
 
 void gt_board_chart_sites(struct gt_board *b)
@@ -77,6 +46,8 @@ void gt_board_free(struct gt_board *b)
 	for (size_t i = 0; i < b->link_pages; i++)
 		free(b->links[i]);
 	gt_live_fini(&b->live);
+	gt_addresses_fini(&b->addresses);
+	gt_ended_handles_fini(&b->ended);
 	free(b->links);
 	free(b->processes);
 	for (size_t i = 0; i < b->site_count; i++)
@@ -105,13 +76,13 @@ void gt_board_rename(struct gt_board *b, uint16_t process, const char *name)
 	snprintf(b->processes[process].name, sizeof b->processes[process].name, "%s", name);
 }
 
-static struct link *link_at(struct gt_board *b, uint32_t slot)
+static struct gt_board_link *link_at(struct gt_board *b, uint32_t slot)
 {
-	while (slot / LINKS >= b->link_pages) {
+	while (slot / GT_BOARD_LINKS >= b->link_pages) {
 		b->links = gt_realloc(b->links, (b->link_pages + 1) * sizeof *b->links);
-		b->links[b->link_pages++] = gt_alloc(LINKS * sizeof **b->links);
+		b->links[b->link_pages++] = gt_alloc(GT_BOARD_LINKS * sizeof **b->links);
 	}
-	return &b->links[slot / LINKS][slot % LINKS];
+	return &b->links[slot / GT_BOARD_LINKS][slot % GT_BOARD_LINKS];
 }
 
 /* By the exponent and the three bits after the leading one. */
@@ -130,9 +101,9 @@ static void enlist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 {
 	struct gt_board_lists *l = b->processes[e->process].lists;
 	unsigned class = class_of(gt_entry_bytes(e));
-	struct link *link = link_at(b, slot);
+	struct gt_board_link *link = link_at(b, slot);
 
-	*link = (struct link){ .before = l->last[class] };
+	*link = (struct gt_board_link){ .before = l->last[class] };
 	if (l->last[class])
 		link_at(b, l->last[class] - 1)->next = slot + 1;
 	else
@@ -145,7 +116,7 @@ static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 {
 	struct gt_board_lists *l = b->processes[e->process].lists;
 	unsigned class = class_of(gt_entry_bytes(e));
-	struct link link = *link_at(b, slot);
+	struct gt_board_link link = *link_at(b, slot);
 
 	if (link.before)
 		link_at(b, link.before - 1)->next = link.next;
@@ -270,18 +241,24 @@ static struct gt_board_site *site_for(struct gt_board *b, struct gt_entry *e)
 	return s ? s : add_site(b, &key);
 }
 
-static void born(void *board, const struct gt_entry *e, uint32_t slot)
+/* Context of the observer below. */
+struct applied {
+	struct gt_board *board;
+	const struct gt_event *event;
+};
+
+/* Counts an entry among the living; its site. */
+static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_entry *e,
+					 uint32_t slot)
 {
-	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[e->process];
 	struct gt_board_site *s = site_for(b, gt_live_at(&b->live, slot));
 	uint64_t bytes = gt_entry_bytes(e);
 
-	b->others += e->stack == GT_BOARD_OTHER;
+	gt_addresses_born(&b->addresses, e);
 	b->idle_sites -= !s->live;
 	p->live_sites += !s->live;
 	enlist(b, e, slot);
-	p->created++;
 	p->live++;
 	p->bytes += bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
@@ -291,21 +268,34 @@ static void born(void *board, const struct gt_entry *e, uint32_t slot)
 	b->bytes += bytes;
 	if (b->bytes > b->peak_bytes)
 		b->peak_bytes = b->bytes;
-	s->created++;
 	s->live++;
 	s->bytes += bytes;
-	s->bytes_created += bytes;
+	return s;
 }
 
-static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_ended_by by)
+static void born(void *context, const struct gt_entry *e, uint32_t slot)
 {
-	struct gt_board *b = board;
+	const struct applied *a = context;
+	struct gt_board_site *s = count_alive(a->board, e, slot);
+
+	a->board->others += e->stack == GT_BOARD_OTHER;
+	a->board->processes[e->process].created++;
+	s->created++;
+	s->bytes_created += gt_entry_bytes(e);
+}
+
+static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum gt_ended_by by)
+{
+	const struct applied *a = context;
+	struct gt_board *b = a->board;
 	struct gt_board_process *p = &b->processes[e->process];
 	struct gt_board_site key = key_of(e), *s = find_site(b, &key);
 	uint64_t bytes = gt_entry_bytes(e);
 
-	(void)by;
 	delist(b, e, slot);
+	gt_addresses_ended(&b->addresses, e);
+	if (by == GT_ENDED_BY_CALL && b->can_be_retained[gt_kinds[gt_entry_kind(e)].family])
+		gt_ended_handles_add(&b->ended, e, a->event);
 	p->ended++;
 	p->live--;
 	p->bytes -= bytes;
@@ -319,15 +309,57 @@ static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_
 	p->live_sites -= !s->live;
 }
 
+/*
+ * A retain that succeeded shows that its handle is alive: its last lifetime continues, as in the
+ * ledger. Without one, it was created before recording began. Where events were lost, neither is
+ * certain.
+ */
+static void revive(struct gt_board *b, const struct gt_event *event, uint16_t process)
+{
+	const struct gt_ended_handle *before = gt_ended_handles_find(&b->ended, event, process);
+	struct gt_entry entry;
+
+	if (!before || b->processes[process].lost)
+		return;
+	entry = before->entry;
+	entry.refs = 1;
+	count_alive(b, gt_live_revive(&b->live, &entry), b->live.changed_slot);
+	b->processes[process].ended--;
+}
+
+/* Ends the block that a free means by an address inside it; false if there is none. */
+static bool end_around(struct gt_board *b, const struct gt_event *event, uint16_t process,
+		       const struct gt_live_observer *observer)
+{
+	const struct gt_entry *block =
+		gt_functions[event->function].handle.inside && !b->processes[process].lost ?
+			gt_addresses_find(&b->addresses, &b->live, event, process) :
+			NULL;
+	struct gt_event whole = *event;
+
+	if (!block)
+		return false;
+	whole.handle = block->handle;
+	gt_live_apply_all(&b->live, &whole, process, observer, NULL);
+	return true;
+}
+
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
 {
-	const struct gt_live_observer observer = { .born = born, .ended = ended, .context = b };
+	struct applied applied = { b, event };
+	const struct gt_live_observer observer = { .born = born,
+						   .ended = ended,
+						   .context = &applied };
 	struct gt_board_process *p = &b->processes[process];
 
 	if (p->end_ns)
 		return;
 	p->failed += event->failed;
-	if (gt_live_apply_all(&b->live, event, process, &observer, NULL) == GT_CHANGE_UNKNOWN)
+	if (gt_live_apply_all(&b->live, event, process, &observer, NULL) != GT_CHANGE_UNKNOWN)
+		return;
+	if (gt_functions[event->function].effect == GT_RETAIN)
+		revive(b, event, process);
+	else if (!end_around(b, event, process, &observer))
 		p->before += gt_function_ends(&gt_functions[event->function]);
 }
 
@@ -339,12 +371,13 @@ void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
 		return;
 	p->end_ns = end_ns ? end_ns : 1;
 	b->bytes -= p->bytes;
-	for (unsigned class = 0; class < CLASSES; class ++)
+	for (unsigned class = 0; class < GT_BOARD_CLASSES; class ++)
 		for (uint32_t slot = p->lists->first[class], next; slot; slot = next) {
 			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
 
 			next = link_at(b, slot - 1)->next;
 			gt_live_remove(&b->live, &e);
+			gt_addresses_ended(&b->addresses, &e);
 		}
 	free(p->lists);
 	p->lists = NULL;
@@ -390,137 +423,4 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 			remember(s->history, now);
 	}
 	b->tick_ns = now_ns;
-}
-
-size_t gt_board_process_count(const struct gt_board *b)
-{
-	return b->process_count;
-}
-
-const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16_t process)
-{
-	return &b->processes[process];
-}
-
-struct gt_board_process gt_board_total(const struct gt_board *b)
-{
-	struct gt_board_process sum = { .bytes = b->bytes, .peak_bytes = b->peak_bytes };
-
-	for (size_t i = 0; i < b->process_count; i++) {
-		const struct gt_board_process *p = &b->processes[i];
-
-		if (!p->end_ns) {
-			sum.live += p->live;
-			sum.device_bytes += p->device_bytes;
-		}
-		sum.created += p->created;
-		sum.ended += p->ended;
-		sum.failed += p->failed;
-		sum.before += p->before;
-		sum.lost += p->lost;
-		sum.created_rate += p->created_rate;
-		sum.ended_rate += p->ended_rate;
-	}
-	return sum;
-}
-
-static double weight(const struct gt_board_site *s, enum gt_board_order order)
-{
-	switch (order) {
-	case GT_BOARD_BY_BYTES: return (double)s->bytes;
-	case GT_BOARD_BY_LIVE: return (double)s->live;
-	case GT_BOARD_BY_RATE: return s->created_rate;
-	case GT_BOARD_BY_GROWTH: return s->growth;
-	}
-	return 0;
-}
-
-/* More weight first; then more objects, then the one seen first. */
-static bool goes_before(const struct gt_board_site *a, const struct gt_board_site *b,
-			enum gt_board_order order)
-{
-	double x = weight(a, order), y = weight(b, order);
-
-	if (x > y || y > x)
-		return x > y;
-	return a->live != b->live ? a->live > b->live : a < b;
-}
-
-size_t gt_board_sites(const struct gt_board *b, uint16_t process, enum gt_board_order order,
-		      const struct gt_board_site **out, size_t most)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < b->site_count && most; i++) {
-		const struct gt_board_site *s = &b->sites[i];
-		size_t at;
-
-		if (!s->live || (process != GT_BOARD_ALL && s->process != process) ||
-		    (process == GT_BOARD_ALL && b->processes[s->process].end_ns))
-			continue;
-		if (count == most && !goes_before(s, out[count - 1], order))
-			continue;
-		if (count < most)
-			count++;
-		for (at = count - 1; at && goes_before(s, out[at - 1], order); at--)
-			out[at] = out[at - 1];
-		out[at] = s;
-	}
-	return count;
-}
-
-/* Keeps `out` in order, the biggest first. */
-static size_t keep(const struct gt_entry **out, size_t count, size_t most, const struct gt_entry *e)
-{
-	size_t at;
-
-	if (count == most && gt_entry_bytes(out[count - 1]) >= gt_entry_bytes(e))
-		return count;
-	if (count < most)
-		count++;
-	for (at = count - 1; at && gt_entry_bytes(out[at - 1]) < gt_entry_bytes(e); at--)
-		out[at] = out[at - 1];
-	out[at] = e;
-	return count;
-}
-
-size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct gt_entry **out,
-			size_t most)
-{
-	const struct gt_board_lists *l = b->processes[process].lists;
-	size_t count = 0;
-
-	for (unsigned class = CLASSES - 1; l && most && class && count < most; class --) {
-		uint32_t slot = l->first[class];
-
-		for (size_t i = 0; slot && i < LOOKED_AT + most; i++) {
-			count = keep(out, count, most, gt_live_at(&b->live, slot - 1));
-			slot = b->links[(slot - 1) / LINKS][(slot - 1) % LINKS].next;
-		}
-	}
-	return count;
-}
-
-const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t process)
-{
-	const struct gt_board_lists *l = b->processes[process].lists;
-	const struct gt_entry *oldest = NULL;
-
-	for (unsigned class = 1; l && class < CLASSES; class ++) {
-		const struct gt_entry *e;
-
-		if (!(l->used[class / 64] >> class % 64 & 1))
-			continue;
-		e = gt_live_at(&b->live, l->first[class] - 1);
-		if (!oldest || e->time_ns < oldest->time_ns)
-			oldest = e;
-	}
-	return !oldest && l && l->first[0] ? gt_live_at(&b->live, l->first[0] - 1) : oldest;
-}
-
-size_t gt_board_bytes(const struct gt_board *b, size_t *entries)
-{
-	*entries = b->live.count;
-	return gt_live_bytes(&b->live) +
-	       b->link_pages * (LINKS * sizeof **b->links + sizeof *b->links);
 }

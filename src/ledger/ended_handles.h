@@ -3,7 +3,7 @@
  * ended_handles.h - handles that ended a while ago, with the lifetime that each had.
  *
  * A report of a handle that is ended again shows both ends, and a retain brings it back to life.
- * For the ledger alone.
+ * For the ledger and the board.
  */
 #pragma once
 

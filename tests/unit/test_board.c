@@ -296,12 +296,69 @@ static void sites_that_hold_nothing_make_room_for_others(void **state)
 	gt_board_free(b);
 }
 
+static void a_retain_brings_an_ended_resource_back(void **state)
+{
+	const struct gt_event retain = { .time_ns = 100,
+					 .handle = 0x10,
+					 .function = GT_FN_clRetainMemObject };
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1);
+	const struct gt_board_process *p = gt_board_process(b, one);
+
+	(void)state;
+	create(b, one, 0x10, 100, 1, 1);
+	release(b, one, 0x10);
+	gt_board_apply(b, &retain, one);
+	assert_int_equal(p->live, 1);
+	assert_int_equal(p->bytes, 100);
+	assert_int_equal(p->created, 1);
+	assert_int_equal(p->ended, 0);
+	release(b, one, 0x10);
+	assert_int_equal(p->live, 0);
+	/* one that was never seen stays unknown, and where events are missing nothing is certain */
+	gt_board_apply(b, &(struct gt_event){ .handle = 0x77, .function = retain.function }, one);
+	gt_board_lose(b, one, 1);
+	gt_board_apply(b, &retain, one);
+	assert_int_equal(p->live, 0);
+	assert_int_equal(p->bytes, 0);
+	gt_board_free(b);
+}
+
+static void a_free_by_an_address_inside_a_block_ends_it(void **state)
+{
+	struct gt_event allocate = { .time_ns = 1,
+				     .handle = 0x10000,
+				     .size = 4096,
+				     .stack = 1,
+				     .function = GT_FN_zeMemAllocDevice };
+	struct gt_event inside = { .handle = 0x10040, .function = GT_FN_zeMemFree };
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1), two = gt_board_add(b, 11, "two", 1);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		gt_board_apply(b, &allocate, one);
+		gt_board_apply(b, &inside, one);
+	}
+	assert_int_equal(gt_board_process(b, one)->live, 0);
+	assert_int_equal(gt_board_process(b, one)->ended, 3);
+	assert_int_equal(gt_board_process(b, one)->before, 0);
+	/* not what a process that has ended held, nor another's */
+	gt_board_apply(b, &allocate, one);
+	gt_board_end(b, one, 9);
+	gt_board_apply(b, &inside, two);
+	assert_int_equal(gt_board_process(b, two)->before, 1);
+	gt_board_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_the_events),
 		cmocka_unit_test(an_ended_process_keeps_its_totals_and_frees_its_entries),
 		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
+		cmocka_unit_test(a_retain_brings_an_ended_resource_back),
+		cmocka_unit_test(a_free_by_an_address_inside_a_block_ends_it),
 		cmocka_unit_test(sites_are_sorted_as_requested),
 		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
 		cmocka_unit_test(sites_beyond_the_limit_are_counted_as_others),

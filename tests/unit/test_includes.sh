@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_includes.sh - every #include goes in an allowed direction, every file says what it is: SRC
+# test_includes.sh - every #include goes in an allowed direction, every file says what it is, and the
+# recorder does not use malloc: SRC
 #
 # The directions are those of doc/ARCHITECTURE.md: base <- api <- event <- trace and ledger; guest and
 # tracker, the two halves of the recorder library, on these; doors on guest; symbol on base alone;
@@ -94,6 +95,14 @@ FNR > 1 && FNR <= 3 && title == "" {
 	# the doors are libraries of their own, in which it is malloc
 	if (here ~ /^capture\/(opencl|levelzero|cuda)$/ && target == "base/table_memory.h")
 		complain(here " must not include " target ": its memory is that of the recorder library")
+}
+
+# A call in a signal handler may have interrupted malloc. These run at the start or at the end, or when
+# the program asks for a list.
+here ~ /^(guest|tracker|capture\/(opencl|levelzero|cuda))$/ &&
+FILENAME !~ /^(tracker\/(tracker|creation_sites|symbolizer)|capture\/opencl\/live_objects)\.c$/ &&
+/(^|[^_a-z])(malloc|calloc|realloc|strdup|asprintf)\(/ {
+	complain("uses malloc in the traced process: gt_table_alloc, or gt_guest_alloc in a door")
 }
 
 END { exit bad }

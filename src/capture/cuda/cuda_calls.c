@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "api/row_check.h"
 #include "base/thread_key.h"
@@ -70,7 +69,7 @@ static void free_calls(void *first)
 {
 	for (struct gt_cuda_call *call = first, *below; call; call = below) {
 		below = call->below;
-		free(call);
+		gt_guest_free(call);
 	}
 	in_flight = NULL;
 }
@@ -87,7 +86,7 @@ static struct gt_cuda_call *take_call(void)
 		call->free = false;
 		return call;
 	}
-	call = calloc(1, sizeof *call);
+	call = gt_guest_alloc(sizeof *call);
 	if (!call)
 		return NULL;
 	call->below = in_flight;
@@ -108,7 +107,7 @@ static struct gt_cuda_call *find_call(uint32_t correlation)
 		struct gt_cuda_call *above = in_flight;
 
 		in_flight = above->below;
-		free(above);
+		gt_guest_free(above);
 	}
 	if (call && have_thread_end)
 		pthread_setspecific(thread_end, in_flight);

@@ -2,18 +2,20 @@
 /* unwind.c - unwinds a copy of a stack's top by the call frame information of the code. */
 #include "capture/ebpf/unwind.h"
 
-#include <dwarf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/containers.h"
+#include "base/dwarf_expression.h"
 #include "base/mem.h"
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
 enum { RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
+
+_Static_assert((int)GT_CFI_REGISTERS == (int)GT_DWARF_REGISTERS, "registers of expressions");
 
 /* The rule of an address, if it has one. */
 struct known {
@@ -58,122 +60,19 @@ static bool load(const struct machine *m, uint64_t address, uint64_t *word)
 	return true;
 }
 
-/* The operand stack of an expression; overflow or underflow makes it bad. */
-struct operands {
-	uint64_t list[16];
-	unsigned count;
-	bool bad;
-};
-
-static void push(struct operands *o, uint64_t value)
+static bool load_word(const void *machine, uint64_t address, uint64_t *word)
 {
-	if (o->count < sizeof o->list / sizeof *o->list)
-		o->list[o->count++] = value;
-	else
-		o->bad = true;
+	return load(machine, address, word);
 }
 
-static uint64_t pop(struct operands *o)
+/* The value of an expression; `cfa`: NULL for that of the CFA itself. */
+static bool evaluate(const struct machine *m, struct gt_bytes b, const uint64_t *cfa, uint64_t *out)
 {
-	if (o->count)
-		return o->list[--o->count];
-	o->bad = true;
-	return 0;
-}
+	const struct gt_dwarf_machine machine = {
+		.registers = m->registers, .load = load_word, .memory = m, .cfa = cfa
+	};
 
-static void push_register(struct operands *o, const struct machine *m, uint64_t number,
-			  struct gt_bytes *b)
-{
-	uint64_t offset = (uint64_t)gt_get_signed(b);
-
-	if (number < REGISTERS)
-		push(o, m->registers[number] + offset);
-	else
-		o->bad = true;
-}
-
-/* Operations on two values, the upper one second. */
-static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *out)
-{
-	switch (atom) {
-	case DW_OP_plus: *out = a + b; return true;
-	case DW_OP_minus: *out = a - b; return true;
-	case DW_OP_mul: *out = a * b; return true;
-	case DW_OP_and: *out = a & b; return true;
-	case DW_OP_or: *out = a | b; return true;
-	case DW_OP_shl: *out = b < 64 ? a << b : 0; return true;
-	case DW_OP_shr: *out = b < 64 ? a >> b : 0; return true;
-	case DW_OP_ge: *out = (int64_t)a >= (int64_t)b; return true;
-	case DW_OP_le: *out = (int64_t)a <= (int64_t)b; return true;
-	case DW_OP_gt: *out = (int64_t)a > (int64_t)b; return true;
-	case DW_OP_lt: *out = (int64_t)a < (int64_t)b; return true;
-	default: return false;
-	}
-}
-
-/* Executes one of the operations that compilers and linkers write into .eh_frame. */
-static void operate(struct operands *o, const struct machine *m, struct gt_bytes *b)
-{
-	uint8_t atom = *b->at++;
-	uint64_t value, other;
-
-	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
-		push(o, atom - DW_OP_lit0);
-		return;
-	}
-	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
-		push_register(o, m, atom - DW_OP_breg0, b);
-		return;
-	}
-	switch (atom) {
-	case DW_OP_nop: return;
-	case DW_OP_bregx:
-		value = gt_get_varint(b);
-		push_register(o, m, value, b);
-		return;
-	case DW_OP_call_frame_cfa: push(o, m->cfa); return;
-	case DW_OP_const1u: push(o, gt_get_fixed(b, 1)); return;
-	case DW_OP_const1s: push(o, (uint64_t)(int8_t)gt_get_fixed(b, 1)); return;
-	case DW_OP_const2u: push(o, gt_get_fixed(b, 2)); return;
-	case DW_OP_const2s: push(o, (uint64_t)(int16_t)gt_get_fixed(b, 2)); return;
-	case DW_OP_const4u: push(o, gt_get_fixed(b, 4)); return;
-	case DW_OP_const4s: push(o, (uint64_t)(int32_t)gt_get_fixed(b, 4)); return;
-	case DW_OP_const8u:
-	case DW_OP_const8s: push(o, gt_get_fixed(b, 8)); return;
-	case DW_OP_constu: push(o, gt_get_varint(b)); return;
-	case DW_OP_consts: push(o, (uint64_t)gt_get_signed(b)); return;
-	case DW_OP_plus_uconst:
-		value = pop(o);
-		push(o, value + gt_get_varint(b));
-		return;
-	case DW_OP_dup:
-		value = pop(o);
-		push(o, value);
-		push(o, value);
-		return;
-	case DW_OP_drop: pop(o); return;
-	case DW_OP_deref:
-		if (!load(m, pop(o), &value))
-			o->bad = true;
-		else
-			push(o, value);
-		return;
-	default: break;
-	}
-	other = pop(o);
-	if (combine(atom, pop(o), other, &value))
-		push(o, value);
-	else
-		o->bad = true;
-}
-
-/* The value of an expression; those of registers start with the CFA. */
-static bool evaluate(const struct machine *m, struct gt_bytes b, struct operands o, uint64_t *out)
-{
-	while (b.at < b.end && !b.bad && !o.bad)
-		operate(&o, m, &b);
-	*out = pop(&o);
-	return !b.bad && !o.bad;
+	return gt_dwarf_evaluate(&machine, b, out);
 }
 
 static const struct known *rule_at(struct gt_unwind_table *t, uint64_t address)
@@ -203,13 +102,12 @@ static bool find_cfa(struct machine *m, const struct gt_cfi_rule *r)
 		m->cfa = m->registers[r->cfa] + (uint64_t)(int64_t)r->cfa_offset;
 		return true;
 	}
-	return evaluate(m, gt_cfi_rule_expression(r, r->cfa), (struct operands){ 0 }, &m->cfa);
+	return evaluate(m, gt_cfi_rule_expression(r, r->cfa), NULL, &m->cfa);
 }
 
 static bool find_register(const struct machine *m, const struct gt_cfi_rule *r, int number,
 			  uint64_t *out)
 {
-	struct operands cfa = { .list = { m->cfa }, .count = 1 };
 	uint64_t near_cfa = m->cfa + (uint64_t)(int64_t)r->value[number];
 
 	switch ((enum gt_cfi_how)r->how[number]) {
@@ -219,10 +117,10 @@ static bool find_register(const struct machine *m, const struct gt_cfi_rule *r, 
 	case GT_CFI_CFA_PLUS: *out = near_cfa; return true;
 	case GT_CFI_AT_CFA: return load(m, near_cfa, out);
 	case GT_CFI_AT_EXPRESSION:
-		return evaluate(m, gt_cfi_rule_expression(r, r->value[number]), cfa, out) &&
+		return evaluate(m, gt_cfi_rule_expression(r, r->value[number]), &m->cfa, out) &&
 		       load(m, *out, out);
 	case GT_CFI_EXPRESSION:
-		return evaluate(m, gt_cfi_rule_expression(r, r->value[number]), cfa, out);
+		return evaluate(m, gt_cfi_rule_expression(r, r->value[number]), &m->cfa, out);
 	}
 	return false;
 }
