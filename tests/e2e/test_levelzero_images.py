@@ -65,6 +65,15 @@ def test_every_type_and_layout_has_its_size(case):
     assert by_pair[2, 4] == 16384  # 64 × 64 RGBA8
 
 
+def test_an_image_of_memory_has_no_bytes_of_its_own(case):
+    """They are counted where the program allocated them."""
+    run = case.gputrack("run", "-q", "-o", "m.gt", case.program("ze_images"), "--of-memory",
+                        env=case.levelzero())
+    assert run.status == 0, run.err
+    sizes = {e["function"]: e["bytes"] for e in case.events("m.gt") if e["effect"] == "create"}
+    assert sizes == {"zeContextCreate": 0, "zeMemAllocDevice": 16384, "zeImageCreate": 0}, sizes
+
+
 @harness.alone
 @harness.also_on("intel")
 def test_attach_knows_every_size_without_the_driver(case):

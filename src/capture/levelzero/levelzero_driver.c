@@ -117,6 +117,21 @@ IS(26, ZE_IMAGE_FORMAT_LAYOUT_Y216);
 IS(35, ZE_IMAGE_FORMAT_LAYOUT_I420);
 IS(42, ZE_IMAGE_FORMAT_LAYOUT_BRGP);
 
+/*
+ * True for an image of memory that the program has allocated itself (ze_image_pitched_exp_desc_t,
+ * spec 1.9), whose bytes are counted there.
+ */
+static bool is_of_memory(const ze_image_desc_t *desc)
+{
+	enum { PITCHED_IMAGE_DESC = 0x0002001f, CHAIN_MAX = 16 };
+	const ze_base_desc_t *next = desc->pNext;
+
+	for (int i = 0; next && i < CHAIN_MAX; i++, next = next->pNext)
+		if ((uint32_t)next->stype == PITCHED_IMAGE_DESC)
+			return true;
+	return false;
+}
+
 /* The driver is asked for pitches, if it has the extension. */
 static uint64_t image_size(const ze_image_desc_t *desc, ze_image_handle_t image)
 {
@@ -125,7 +140,7 @@ static uint64_t image_size(const ze_image_desc_t *desc, ze_image_handle_t image)
 	};
 	bool is_known = image_memory && !image_memory(image, &memory);
 
-	if (!desc)
+	if (!desc || is_of_memory(desc))
 		return 0;
 	return gt_ze_image_bytes(
 		&(struct gt_ze_image){ .type = desc->type,

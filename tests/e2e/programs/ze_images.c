@@ -36,11 +36,42 @@ static void try_one(const struct ze *ze, ze_context_handle_t context, const ze_i
 	}
 }
 
+/* As in headers of spec 1.9. */
+struct pitched_desc {
+	uint32_t stype;
+	const void *next;
+	void *memory;
+};
+
+static void make_of_memory(const struct ze *ze, ze_context_handle_t context, uint32_t width,
+			   uint32_t height)
+{
+	ze_device_mem_alloc_desc_t device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	struct pitched_desc pitched = { .stype = 0x0002001f };
+	const ze_base_desc_t other = { .stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC,
+				       .pNext = &pitched };
+	ze_image_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
+				 .pNext = &other,
+				 .type = ZE_IMAGE_TYPE_2D,
+				 .format.layout = ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8,
+				 .width = width,
+				 .height = height };
+	ze_image_handle_t image;
+
+	CHECK(zeMemAllocDevice, context, &device, 4ul * width * height, 64, ze->device,
+	      &pitched.memory);
+	CHECK(zeImageCreate, context, ze->device, &desc, &image);
+	CHECK(zeImageDestroy, image);
+	CHECK(zeMemFree, context, pitched.memory);
+	CHECK(zeContextDestroy, context);
+}
+
 int main(int argc, char **argv)
 {
 	ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	uint32_t width = 64, height = 64;
 	ze_context_handle_t context;
+	bool is_of_memory = false;
 	struct ze ze;
 
 	for (int i = 1; i < argc; i++) {
@@ -48,11 +79,17 @@ int main(int argc, char **argv)
 			width = (uint32_t)atoi(ze_value(argc, argv, &i));
 		else if (!strcmp(argv[i], "--height"))
 			height = (uint32_t)atoi(ze_value(argc, argv, &i));
+		else if (!strcmp(argv[i], "--of-memory"))
+			is_of_memory = true;
 		else
-			return ze_usage(argv[0], "[--width N] [--height N]");
+			return ze_usage(argv[0], "[--width N] [--height N] [--of-memory]");
 	}
 	ze_open(&ze);
 	CHECK(zeContextCreate, ze.driver, &context_desc, &context);
+	if (is_of_memory) {
+		make_of_memory(&ze, context, width, height);
+		return 0;
+	}
 	for (int type = ZE_IMAGE_TYPE_1D; type <= ZE_IMAGE_TYPE_BUFFER; type++)
 		for (int layout = 0; layout <= ZE_IMAGE_FORMAT_LAYOUT_BRGP; layout++) {
 			bool is_high = type >= ZE_IMAGE_TYPE_2D && type <= ZE_IMAGE_TYPE_3D;
