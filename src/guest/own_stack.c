@@ -17,6 +17,7 @@
 enum {
 	OWN_MAX = 9, /* our frames between the program and the innermost: wrapper and recorder */
 	FRAME_BYTES_MAX = 1 << 20, /* of a frame without a frame pointer */
+	LOOKED_AT_MAX = 512,       /* frames in which a signal's is looked for */
 };
 
 /*
@@ -331,6 +332,22 @@ size_t gt_unwind(uint64_t **frames, size_t most, const void *caller)
 	}
 	*frames = s->frames + first;
 	return count - first < most ? count - first : most;
+}
+
+__attribute__((noinline)) bool gt_stack_is_interrupted(void)
+{
+	struct scratch *s = own_scratch();
+	struct gt_walk *w;
+	int left = LOOKED_AT_MAX;
+
+	if (!s)
+		return true;
+	w = &s->walk;
+	GT_WALK_HERE(w, &s->work);
+	while (gt_walk_step(w))
+		if (w->is_interrupted || w->is_guessed || !--left)
+			return true;
+	return !w->is_outermost || w->is_guessed;
 }
 
 void gt_unwind_flush(void)

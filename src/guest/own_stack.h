@@ -2,6 +2,7 @@
 /* own_stack.h - the calling thread's stack as return addresses. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,12 @@
  * lock of ours.
  */
 size_t gt_unwind(uint64_t **frames, size_t most, const void *caller);
+
+/*
+ * True in a signal handler, and wherever it cannot be told because a frame's caller is not found
+ * for certain (code without unwind tables) or there are too many.
+ */
+bool gt_stack_is_interrupted(void);
 
 /* Before the first of these calls: what would take more of the stack there. */
 void gt_unwind_start(void);

@@ -298,13 +298,16 @@ bool gt_walk_step(struct gt_walk *w)
 	if (!w->known_high)
 		find_known(w);
 	if (find_row(&usual, pc)) {
+		w->is_outermost = !usual.has_caller;
 		stepped = usual.has_caller && step_as_usual(w, &usual);
 	} else if (gt_frame_rule_find(w->work, pc)) {
 		if (is_usual(rule, &usual))
 			keep_row(&usual, pc);
-		stepped = rule->how[GT_RETURN] != GT_UNDEFINED && step_by_rule(w, rule);
+		w->is_outermost = rule->how[GT_RETURN] == GT_UNDEFINED;
+		stepped = !w->is_outermost && step_by_rule(w, rule);
 	} else {
 		stepped = step_by_frame_pointer(w);
 	}
+	w->is_outermost |= stepped && !w->registers[GT_RETURN];
 	return stepped && w->registers[GT_RETURN] && w->registers[GT_RSP] != sp;
 }

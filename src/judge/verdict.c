@@ -77,7 +77,7 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	for (size_t k = 0; k < limits->count; k++) {
 		if (!limits->list[k].of_residue)
 			continue;
-		verdict->sums[k].bytes = verdict->sure[k].bytes = residue.kb * 1024;
+		verdict->sums[k].bytes = verdict->sure[k].bytes = residue.left.kb * 1024;
 		verdict->residue_unknown |= !residue.measured;
 	}
 }

@@ -251,7 +251,7 @@ static int read_metrics(struct gt_tracker_table **out, const struct gt_recording
 		gt_tracker_free(*out);
 	}
 	if (!e && gt_residue_of_process(&residue, process))
-		gt_tracker_set_residue(*out, (double)residue.kb);
+		gt_tracker_set_residue(*out, (double)residue.left.kb);
 	free(path);
 	return e;
 }

@@ -66,6 +66,7 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.rank = gt_strdup("");
 	s.process.csv = gt_strdup("");
 	s.process.residue = gt_strdup("");
+	s.process.residue_once = gt_strdup("");
 	GT_GROW(r->sources, r->source_count, r->source_room);
 	r->sources[r->source_count++] = s;
 	return e;
@@ -275,6 +276,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.rank);
 		free(s->process.csv);
 		free(s->process.residue);
+		free(s->process.residue_once);
 		free(s->process.damage);
 		free(s->calls);
 		free(s->path);

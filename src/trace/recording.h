@@ -39,16 +39,17 @@ struct gt_process {
 	enum gt_trace_state state;
 	int error; /* why recording stopped */
 	uint64_t lost, lost_stacks, unknown;
-	char *file;      /* within the folder */
-	char *program;   /* path of the executable, "" when unknown */
-	char *command;   /* arguments separated by blanks, "" when unknown */
-	char *directory; /* it was in when its trace began, "" when unknown */
-	char *host;      /* host name, "" when unknown */
-	char *boot;      /* the host's boot, "" when unknown: pids mean nothing after another */
-	char *rank;      /* within an MPI or similar job, "" for none */
-	char *csv;       /* path of its resource tracker's CSV, "" for none */
-	char *residue;   /* driver residue found by the tracker: judge/residue.h; "" for none */
-	char *damage;    /* NULL: none; complete when its events have been read */
+	char *file;         /* within the folder */
+	char *program;      /* path of the executable, "" when unknown */
+	char *command;      /* arguments separated by blanks, "" when unknown */
+	char *directory;    /* it was in when its trace began, "" when unknown */
+	char *host;         /* host name, "" when unknown */
+	char *boot;         /* the host's boot, "" when unknown: pids mean nothing after another */
+	char *rank;         /* within an MPI or similar job, "" for none */
+	char *csv;          /* path of its resource tracker's CSV, "" for none */
+	char *residue;      /* driver residue found by the tracker: judge/residue.h; "" for none */
+	char *residue_once; /* likewise, what was kept once */
+	char *damage;       /* NULL: none; complete when its events have been read */
 	uint64_t stack_depth; /* most frames recorded of a stack; 0: unknown */
 	bool went_on;         /* `gputrack attach` detached from it; complete like `damage` */
 	enum gt_end end;      /* likewise */

@@ -64,6 +64,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 	read_process_text(s, &s->process.rank, "rank");
 	read_process_text(s, &s->process.csv, "csv");
 	read_process_text(s, &s->process.residue, "residue");
+	read_process_text(s, &s->process.residue_once, "residue_once");
 	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
 		s->process.stack_depth = 0;
 	s->process.is_attached = gt_reader_text(s->reader, "capture");

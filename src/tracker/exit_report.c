@@ -77,65 +77,71 @@ static void log_living_handles(void)
 	gt_live_table_free(entries);
 }
 
-static int64_t total_residue(void)
+static int64_t total_of(int64_t (*kb_of)(enum gt_label label))
 {
 	int64_t total = 0;
 
 	for (int i = 0; i < GT_LABEL_COUNT; i++)
-		total += gt_residue_kb((enum gt_label)i);
+		total += kb_of((enum gt_label)i);
 	return total;
+}
+
+/* "6464 KB, CommandList 6400, EventPool 64" */
+static const char *sums_text(int64_t (*kb_of)(enum gt_label label))
+{
+	static char text[2048];
+	size_t used = (size_t)gt_snprintf(text, sizeof text, "%" PRId64 " KB", total_of(kb_of));
+
+	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++)
+		if (kb_of((enum gt_label)i))
+			used += (size_t)gt_snprintf(text + used, sizeof text - used,
+						    ", %s %" PRId64, gt_labels[i],
+						    kb_of((enum gt_label)i));
+	return text;
+}
+
+static void log_summary(enum gt_log_level level, int64_t total)
+{
+	gt_log_open(level);
+	gt_log_add("\n=== MEMORY LEAK SUMMARY ===\n");
+	for (int i = 0; i < GT_LABEL_COUNT; i++)
+		if (gt_residue_kb((enum gt_label)i))
+			gt_log_add("  %s leaks: %" PRId64 " KB\n", gt_labels[i],
+				   gt_residue_kb((enum gt_label)i));
+	gt_log_add("  TOTAL LEAKS: %" PRId64 " KB\n===========================", total);
+	gt_log_close();
 }
 
 /* Always logs the sums; the threshold only decides whether they are called a leak. */
 static void log_residue(void)
 {
-	int64_t threshold_kb = gt_settings_get()->verdict_kb, total = total_residue();
+	int64_t threshold_kb = gt_settings_get()->verdict_kb, total = total_of(gt_residue_kb);
 	bool is_leak = total > threshold_kb;
 	enum gt_log_level level = is_leak                 ? GT_LOG_ERROR :
 				  gt_tracker_has_warned() ? GT_LOG_WARNING :
 							    GT_LOG_INFO;
 
-	if (!total) {
+	if (!total)
 		gt_log(level, "no memory leaks: 0 KB left behind by the driver in all%s",
-		       level == GT_LOG_WARNING ? ", what was warned of has been given back" : "");
-		return;
-	}
-	if (gt_log_wants(level)) {
-		gt_log_open(level);
-		gt_log_add("\n=== MEMORY LEAK SUMMARY ===\n");
-		for (int i = 0; i < GT_LABEL_COUNT; i++)
-			if (gt_residue_kb((enum gt_label)i))
-				gt_log_add("  %s leaks: %" PRId64 " KB\n", gt_labels[i],
-					   gt_residue_kb((enum gt_label)i));
-		gt_log_add("  TOTAL LEAKS: %" PRId64 " KB\n===========================", total);
-		gt_log_close();
-	}
-	if (!is_leak)
+		       level == GT_LOG_WARNING ? ", what was warned of has not gone on" : "");
+	else if (gt_log_wants(level))
+		log_summary(level, total);
+	if (total && !is_leak)
 		gt_log(level,
 		       "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
 		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches",
 		       total, threshold_kb);
-}
-
-/* "6464 KB, CommandList 6400, EventPool 64" */
-static void record_residue(void)
-{
-	static char text[2048];
-	size_t used = (size_t)gt_snprintf(text, sizeof text, "%" PRId64 " KB", total_residue());
-
-	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++)
-		if (gt_residue_kb((enum gt_label)i))
-			used += (size_t)gt_snprintf(text + used, sizeof text - used,
-						    ", %s %" PRId64, gt_labels[i],
-						    gt_residue_kb((enum gt_label)i));
-	gt_recorder_info("residue", text);
+	if (total_of(gt_residue_once_kb))
+		gt_log(GT_LOG_INFO, "kept by the driver once, on first use: %s",
+		       sums_text(gt_residue_once_kb));
 }
 
 void gt_tracker_end(void)
 {
 	if (!gt_tracker_is_on())
 		return;
-	record_residue();
+	gt_recorder_info("residue", sums_text(gt_residue_kb));
+	gt_recorder_info("residue_once", sums_text(gt_residue_once_kb));
 	if (!gt_log_wants(GT_LOG_CRITICAL))
 		return;
 	log_residue();

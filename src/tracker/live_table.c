@@ -235,7 +235,11 @@ void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_co
 		recorded->size_kb += cost->size_kb;
 		recorded->data_kb += cost->data_kb;
 		recorded->anon_kb += cost->anon_kb;
+		recorded->free_16 += cost->free_16;
+		/* of its creation, which comes first: other calls have none */
+		recorded->era |= cost->era;
 		recorded->uncertain |= cost->uncertain;
+		recorded->crowded |= cost->crowded;
 	}
 	leave(s);
 }

@@ -26,12 +26,15 @@ void gt_live_table_restart(bool can_free);
 /* How much memory the calls on a living resource have added to the process. */
 struct gt_cost {
 	int32_t rss_kb, size_kb, data_kb, anon_kb;
-	bool uncertain; /* other calls were in flight, and may have caused it */
+	int32_t free_16; /* memory that malloc holds free, in units of 16 bytes */
+	uint16_t era;    /* in which all calls read malloc's figures: malloc_use.h; 0: none did */
+	bool uncertain;  /* other calls were in flight, and may have caused it */
+	bool crowded;    /* there were other threads, whose use of malloc is included */
 };
 
 /* What the calls on a destroyed handle left in the process, creation to destruction. */
 struct gt_left {
-	int64_t anon_kb, size_kb;
+	int64_t kept_kb, size_kb;
 	int64_t label_kb; /* the residue of all destroyed handles of its label, this one included */
 	bool has_grown;   /* by this handle */
 };

@@ -4,6 +4,10 @@
  *
  * The only place that adds it up. The CSV's last column, the log and the text in the trace that
  * reports and pages read are all taken from here, so they agree.
+ *
+ * Memory that malloc holds free is not residue. Memory that is left once, by the first handles of a
+ * label, is what the label's first use costs. Residue is what handle after handle leaves: its sum
+ * is the number of handles times what each of them left in the long run.
  */
 #pragma once
 
@@ -18,6 +22,8 @@
 void gt_residue_add(struct gt_ending *ending, const struct gt_cost *last);
 /* The residue of a label's destroyed handles, and of all labels. */
 int64_t gt_residue_kb(enum gt_label label);
+/* What a label's handles left besides, once. */
+int64_t gt_residue_once_kb(enum gt_label label);
 int64_t gt_residue_total_kb(void);
 /* Call in a child after fork. */
 void gt_residue_restart(void);

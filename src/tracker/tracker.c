@@ -98,11 +98,13 @@ void gt_tracker_warm_thread(void)
 	if (__builtin_expect(thread_memory.is_counted, 1))
 		return;
 	thread_memory.is_counted = true;
-	if (!gt_settings_get()->stack_depth || !has_thread_end)
+	if (!has_thread_end)
 		return;
 	/* we touch all that we map, and memory that others touch meanwhile is not counted here */
 	before = gt_meter_touched_kb();
-	gt_unwind_warm();
+	if (gt_settings_get()->stack_depth)
+		gt_unwind_warm();
+	gt_stack_is_interrupted();
 	thread_memory.kb = gt_meter_touched_kb() - before;
 	gt_meter_exclude(thread_memory.kb);
 	pthread_setspecific(thread_end, &thread_memory);
@@ -120,6 +122,7 @@ static void warm(void)
 		gt_creation_stacks_warm();
 	}
 	/* the first thread's stacks are allocated before the first row */
+	gt_stack_is_interrupted();
 	thread_memory.is_counted = true;
 	touch_heap();
 	/* another thread's stack may be smaller */
@@ -134,6 +137,7 @@ void gt_tracker_start(void)
 	has_thread_end = gt_thread_key_create(&thread_end, thread_ended);
 	gt_live_table_enable_costs();
 	gt_log_start();
+	gt_malloc_use_start();
 	warm();
 	gt_csv_start();
 	on = true;
@@ -155,6 +159,7 @@ void gt_tracker_restart(bool can_allocate)
 	/* the live table is new; our other memory is the parent's, already allocated */
 	if (can_allocate)
 		gt_live_table_warm();
+	gt_malloc_use_restart(can_allocate);
 	gt_meter_restart();
 	gt_log_restart();
 	gt_csv_restart();
@@ -187,16 +192,27 @@ static bool follows_at_once(const struct gt_tracker_call *t, uint64_t called_ns)
 	       !gt_log_wants(GT_LOG_DEBUG);
 }
 
+/* After the other readings: what it allocates itself, at its first use, is not the driver's. */
+static void read_heap_before(struct gt_tracker_call *t, uint64_t called_ns)
+{
+	t->era = gt_malloc_use_era(called_ns);
+	if (t->era && !gt_malloc_use_read(&t->free_before))
+		t->alone = false;
+}
+
 void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns)
 {
 	t->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	t->alone = atomic_load(&calls_ended) == t->begun - 1;
 	t->touched_kb = -1;
+	t->era = 0;
 	/* a call that is not alone cannot be measured: another thread's reading will do */
 	if (!t->alone && !gt_log_wants(GT_LOG_DEBUG)) {
 		gt_meter_latest(&t->before);
 		return;
 	}
+	if (t->alone)
+		read_heap_before(t, called_ns);
 	if (follows_at_once(t, called_ns) && gt_meter_reuse(&t->before)) {
 		t->touched_kb = last_call.touched_kb;
 		return;
@@ -224,6 +240,10 @@ void gt_tracker_after(struct gt_tracker_call *t, struct gt_tracker_result *r)
 		     has_other_threads() :
 		     r->after.anon_kb - t->before.anon_kb > gt_meter_touched_kb() - t->touched_kb))
 		t->alone = false;
+	if (t->era && t->alone)
+		t->alone = gt_malloc_use_read_again(&r->free_after);
+	if (r->after.anon_kb > t->before.anon_kb)
+		gt_malloc_use_watch();
 	atomic_fetch_add(&calls_ended, 1);
 	r->counts = (struct gt_counts){ 0 };
 	r->handle = 0;
@@ -248,7 +268,7 @@ static void count(struct gt_tracker_result *r, enum gt_kind kind, int32_t by, ui
 static bool is_zero(const struct gt_cost *cost)
 {
 	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
-	       !cost->uncertain;
+	       !cost->free_16 && !cost->uncertain;
 }
 
 static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
@@ -296,13 +316,13 @@ static void warn_of_residue(const struct gt_ending *ending)
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
 	const struct gt_left *left = &ending->left;
 
-	if (left->anon_kb <= gt_settings_get()->warn_kb || !left->has_grown)
+	if (left->kept_kb <= gt_settings_get()->warn_kb || !left->has_grown)
 		return;
 	atomic_store(&warned, true);
 	gt_log(GT_LOG_WARNING,
 	       "MEMORY LEAK DETECTED: %s handle=0x%" PRIx64 " - After destroy: VmRSS=%+" PRId64
 	       "KB, VmSize=%+" PRId64 "KB (Total %s leaks: %" PRId64 "KB)",
-	       gt_labels[label], ending->gone.handle, left->anon_kb, left->size_kb,
+	       gt_labels[label], ending->gone.handle, left->kept_kb, left->size_kb,
 	       gt_labels[label], left->label_kb);
 }
 
@@ -392,16 +412,28 @@ static void count_threads(uint64_t now_ns)
 	atomic_store_explicit(&threads_read_ns, now_ns, memory_order_relaxed);
 }
 
-void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result *r,
-		       const struct gt_call *call, struct gt_ending *endings, size_t ending_count)
+static struct gt_cost cost_of_call(const struct gt_tracker_call *t,
+				   const struct gt_tracker_result *r)
 {
 	struct gt_meter delta = gt_meter_difference(&r->after, &t->before);
 	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb,
 				.size_kb = (int32_t)delta.size_kb,
 				.data_kb = (int32_t)delta.data_kb,
 				.anon_kb = (int32_t)delta.anon_kb,
-				.uncertain = !t->alone };
-	struct gt_cost last = cost;
+				.uncertain = !t->alone,
+				.crowded = t->touched_kb >= 0 };
+
+	if (t->era && t->alone) {
+		cost.era = t->era;
+		cost.free_16 = (int32_t)((r->free_after - t->free_before) / 16);
+	}
+	return cost;
+}
+
+void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result *r,
+		       const struct gt_call *call, struct gt_ending *endings, size_t ending_count)
+{
+	struct gt_cost cost = cost_of_call(t, r), last = cost;
 	const struct gt_function *fn = &gt_functions[call->function];
 
 	if (!gt_call_succeeded(call)) {
@@ -411,7 +443,9 @@ void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result
 			log_failure(call);
 		return;
 	}
-	if ((fn->effect == GT_CREATE || fn->effect == GT_APPEND) && !is_zero(&cost)) {
+	if (fn->effect != GT_CREATE)
+		cost.era = 0;
+	if ((fn->effect == GT_CREATE || fn->effect == GT_APPEND) && (!is_zero(&cost) || cost.era)) {
 		gt_live_table_charge((enum gt_kind)fn->kind, r->handle, &cost);
 		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
 	}
@@ -421,7 +455,7 @@ void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result
 			/* before its row, whose last column includes it */
 			gt_residue_add(&endings[i], &last);
 			/* a call that ends several has been counted with the first */
-			last = (struct gt_cost){ .uncertain = cost.uncertain };
+			last = (struct gt_cost){ .uncertain = cost.uncertain, .era = last.era };
 		}
 	count_threads(call->ended_ns);
 	if (gt_settings_get()->csv_extended)

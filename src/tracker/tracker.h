@@ -12,18 +12,22 @@
 #include "event/call.h"
 #include "tracker/csv.h"
 #include "tracker/live_table.h"
+#include "tracker/malloc_use.h"
 
 /* A call that is being made. */
 struct gt_tracker_call {
 	struct gt_meter before;
-	uint64_t begun;     /* number of calls begun, including this one */
-	bool alone;         /* no other call has been in flight so far */
-	int64_t touched_kb; /* by this thread before the call; -1: it is the only thread */
+	uint64_t begun;      /* number of calls begun, including this one */
+	bool alone;          /* no other call has been in flight so far */
+	int64_t touched_kb;  /* by this thread before the call; -1: it is the only thread */
+	int64_t free_before; /* bytes that malloc held free, in an era (malloc_use.h) */
+	uint16_t era;        /* 0: none */
 };
 
 /* A call that has returned. */
 struct gt_tracker_result {
 	struct gt_meter after;
+	int64_t free_after;      /* in an era */
 	struct gt_counts counts; /* what it changed; when its row is written: what is alive */
 	uint64_t handle;         /* of the call's first event */
 	uint16_t function;       /* its row */

@@ -78,13 +78,19 @@ const RESIDUE_LEAK_KB = 100;
 
 /* Driver residue of all processes; null if there is none or it was not measured. */
 function residueNote({ residue }) {
+  const listed = (sum) => sum.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`)
+    .join(", ");
+  const once = residue?.once.kb ? `${formatBytes(residue.once.kb * 1024)} ` : "";
   return residue?.kb ? el("p", {
     class: `card ${residue.kb > RESIDUE_LEAK_KB ? "warn" : "dim"}`, id: "residue",
     text: "The driver kept " +
     `${formatBytes(residue.kb * 1024)} of process memory after these were destroyed: ` +
-    residue.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`).join(", ") +
+    listed(residue) + (once && `, and ${once}once, on first use: ${listed(residue.once)}`) +
     (residue.kb > RESIDUE_LEAK_KB ? ". Estimated by the resource tracker; not counted as a leak." :
-      `. Not above ${RESIDUE_LEAK_KB} KB: it may be the driver's caches.`) }) : null;
+      `. Not above ${RESIDUE_LEAK_KB} KB: it may be the driver's caches.`) }) :
+    once ? el("p", { class: "card dim", id: "residue",
+      text: `The driver kept ${once}of process memory once, on first use, and no more with each ` +
+      `handle: ${listed(residue.once)}.` }) : null;
 }
 
 const leakColumns = (raw, has_fates) => [

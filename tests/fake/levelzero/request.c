@@ -7,9 +7,11 @@
  *	end something answer ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, the others
  *	ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY. Example: zeMemAllocDevice:3,zeEventDestroy:*
  *
- *   GT_FAKE_ZE_RESIDUE=FUNCTION:KB[@N][,…]
+ *   GT_FAKE_ZE_RESIDUE=FUNCTION:KB[m|f][@N][,…]
  *	Every call (with @N: the Nth alone) of FUNCTION maps and touches KB kilobytes, rounded up to
  *	whole pages, that are never given back. Example: zeContextDestroy:384@2
+ *	With m they come from malloc instead. With f they are given back to malloc, which finds no
+ *	use for them: the process grows as if they had been kept.
  *
  *   GT_FAKE_ZE_END=FUNCTION:segv|abort|exit|_exit|kill
  *	The first call of FUNCTION ends the process in this way, with status 1 where it has one.
@@ -32,6 +34,7 @@ struct request {
 	bool is_failure;
 	unsigned long at; /* the call it is for, 0: each */
 	size_t residue_kb;
+	char how; /* residue: 0, 'm' or 'f' */
 	_Atomic unsigned long calls;
 };
 
@@ -54,6 +57,8 @@ static void request_add(const char *text, size_t length, bool is_failure)
 		r->at = colon[1] == '*' ? 0 : strtoul(colon + 1, NULL, 10);
 	} else {
 		r->residue_kb = strtoul(colon + 1, &end, 10);
+		if (*end == 'm' || *end == 'f')
+			r->how = *end++;
 		r->at = *end == '@' ? strtoul(end + 1, NULL, 10) : 0;
 	}
 	request_count++;
@@ -100,8 +105,29 @@ static bool is_ending(const char *function)
 	       strstr(function, "Close") || strstr(function, "Release");
 }
 
-static void leave_behind(size_t kb)
+/* A hole between blocks that stay; each is a little larger than those before, and fits in none. */
+static void leave_hole(size_t bytes)
 {
+	static _Atomic size_t more;
+	char *hole = malloc(bytes + atomic_fetch_add(&more, 64)), *volatile wall = malloc(1100);
+
+	if (hole && wall) {
+		memset(hole, 1, bytes);
+		*wall = 1;
+	}
+	free(hole);
+}
+
+static void leave_behind(size_t kb, char how)
+{
+	char *volatile block = how == 'm' ? malloc(kb << 10) : NULL;
+
+	if (block)
+		memset(block, 1, kb << 10);
+	if (how == 'f')
+		leave_hole(kb << 10);
+	if (how)
+		return;
 	/* volatile: the mapping is lost on purpose, and no analyzer needs to tell us */
 	void *volatile lost = mmap(NULL, kb << 10, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -112,11 +138,11 @@ static void leave_behind(size_t kb)
 ze_result_t request_enter(const char *function)
 {
 	ze_result_t rc = ZE_RESULT_SUCCESS;
-	size_t kb = 0, length = strlen(function);
+	size_t length = strlen(function);
 
 	if (end_request && !strncmp(end_request, function, length) && end_request[length] == ':')
 		end_process(end_request + length + 1);
-	for (int i = 0; i < request_count; i++) {
+	for (int i = 0; i < request_count && rc == ZE_RESULT_SUCCESS; i++) {
 		struct request *r = &requests[i];
 
 		if (strcmp(r->function, function))
@@ -127,9 +153,7 @@ ze_result_t request_enter(const char *function)
 			rc = is_ending(function) ? ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE :
 						   ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
 		else
-			kb += r->residue_kb;
+			leave_behind(r->residue_kb, r->how);
 	}
-	if (rc == ZE_RESULT_SUCCESS && kb)
-		leave_behind(kb);
 	return rc;
 }
