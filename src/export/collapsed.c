@@ -35,7 +35,7 @@ static struct sites sites_of(const struct gt_export *e)
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 	struct gt_view v = { .recording = e->recording, .ledger = l };
 
-	gt_places_list_sites(e->frames, l->sites, l->site_count);
+	gt_places_list_ledger(e->frames, l);
 	return (struct sites){ l, gt_site_fates(&v) };
 }
 

@@ -344,7 +344,7 @@ void gt_export_pprof(const struct gt_export *e)
 
 	p.mapped_count = gt_recording_module_count(e->recording);
 	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);
-	gt_places_list_sites(e->frames, l->sites, l->site_count);
+	gt_places_list_ledger(e->frames, l);
 	put_head(&p);
 	for (size_t i = 0; i < l->site_count; i++)
 		put_site(&p, &l->sites[i], &fates[i]);

@@ -80,7 +80,13 @@ static int biggest_change_first(const void *a, const void *b)
 	q = gt_distance(gt_diff_count(y->before), gt_diff_count(y->now));
 	if (p != q)
 		return p > q ? -1 : 1;
-	return gt_site_key_order(gt_diff_either(x)->key, gt_diff_either(y)->key);
+	p = gt_diff_either(x)->bytes;
+	q = gt_diff_either(y)->bytes;
+	if (p != q)
+		return p > q ? -1 : 1;
+	p = gt_diff_either(x)->key;
+	q = gt_diff_either(y)->key;
+	return (p > q) - (p < q);
 }
 
 static int by_change(const void *a, const void *b)

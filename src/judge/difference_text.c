@@ -47,9 +47,14 @@ static const struct gt_site *site_of(const struct gt_view *v, const struct gt_ri
 
 static int by_number(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
+}
+
+static uint64_t place_of(const struct gt_leak *leak)
+{
+	return gt_site_key_place(leak->key, leak->api, leak->kind, leak->function);
 }
 
 /*
@@ -59,14 +64,14 @@ static int by_number(const void *a, const void *b)
 static size_t count_places(const struct gt_diff *d, enum gt_diff_change change, bool worse)
 {
 	enum gt_by by = gt_frames_by(d->new_view->frames);
-	uint32_t *places = gt_alloc(d->leaks.count * sizeof *places);
+	uint64_t *places = gt_alloc(d->leaks.count * sizeof *places);
 	size_t count = 0, distinct = 0;
 
 	for (size_t i = 0; i < d->leaks.count; i++) {
 		const struct gt_diff_row *row = &d->leaks.list[i];
 
 		if (row->change == change && (!worse || gt_diff_row_worse(row) == GT_WORSE))
-			places[count++] = gt_site_key_place(gt_diff_either(row)->key);
+			places[count++] = place_of(gt_diff_either(row));
 	}
 	qsort(places, count, sizeof *places, by_number);
 	for (size_t i = 0; i < count; i++)

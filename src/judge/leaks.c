@@ -32,7 +32,9 @@ static int biggest_first(const void *a, const void *b)
 		return x->bytes > y->bytes ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
-	return gt_site_key_order(x->key, y->key);
+	if (x->kind != y->kind)
+		return strcmp(gt_kinds[x->kind].name, gt_kinds[y->kind].name);
+	return order(x->key, y->key);
 }
 
 /* A group's key. Groups come biggest first, so the first with a key is its biggest. */
@@ -313,15 +315,16 @@ static bool is_at_peak(const struct gt_site *site)
 
 bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame)
 {
-	size_t count, most = 0;
-	struct gt_site *sites = gt_place_sites(v->ledger, v->frames, is_at_peak, &count);
+	struct gt_place_sites sites;
+	size_t most = 0;
 	bool found;
 
-	for (size_t i = 1; i < count; i++)
-		if (sites[i].bytes_at_peak > sites[most].bytes_at_peak)
+	gt_place_sites_init(&sites, v->ledger, v->frames, is_at_peak);
+	for (size_t i = 1; i < sites.count; i++)
+		if (sites.list[i]->bytes_at_peak > sites.list[most]->bytes_at_peak)
 			most = i;
-	found = count && gt_place_frame(v->frames, sites[most].stack, frame);
-	free(sites);
+	found = sites.count && gt_place_frame(v->frames, sites.list[most]->stack, frame);
+	gt_place_sites_fini(&sites);
 	return found;
 }
 
@@ -411,11 +414,11 @@ static int by_name(const void *a, const void *b)
 /* Ties go by key, so that the order is the same in every recording. */
 static int by_name_and_key(const void *a, const void *b)
 {
-	int order = by_name(a, b);
+	int o = by_name(a, b);
 
-	return order ? order :
-		       gt_site_key_order(((const struct named *)a)->leak->key,
-					 ((const struct named *)b)->leak->key);
+	return o ? o :
+		   order(((const struct named *)a)->leak->key,
+			 ((const struct named *)b)->leak->key);
 }
 
 /* How many entries, from the first on, have the name of the first. */

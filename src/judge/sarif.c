@@ -137,9 +137,11 @@ static void put_hash(struct gt_json *j, const char *key, const char *words)
 }
 
 /* Of a site, also as earlier versions had it: results that were known stay known. */
-static void put_site(struct gt_json *j, uint64_t key, uint64_t whole_key)
+static void put_site(struct gt_json *j, const struct gt_view *v, const struct gt_site *site,
+		     uint16_t function)
 {
-	char *words = gt_site_key_text(key), *whole = gt_site_key_text(whole_key);
+	char *words = gt_site_key_text(v, site, function, GT_BY_LINE);
+	char *whole = gt_site_key_text(v, site, function, GT_BY_STACK);
 
 	gt_json_line(j, "partialFingerprints");
 	put_hash(j, "gputrackSite/v1", whole);
@@ -166,7 +168,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	if (gt_place_frame(v->frames, leak->stack, &frame))
 		location(j, NULL, v, &frame);
 	gt_json_end(j);
-	put_site(j, leak->key, gt_site_key(v, &site, leak->function, GT_BY_STACK));
+	put_site(j, v, &site, leak->function);
 	put_stack(j, v, leak->stack, "the call site that created most of them");
 	put_excuse(j, v, leak);
 	gt_json_line(j, "properties");
@@ -194,7 +196,7 @@ static void put_growing(struct gt_json *j, const struct gt_view *v, const struct
 	if (gt_place_frame(v->frames, one->site->stack, &frame))
 		location(j, NULL, v, &frame);
 	gt_json_end(j);
-	put_site(j, one->key, gt_site_key(v, one->site, GT_FN_NONE, GT_BY_STACK));
+	put_site(j, v, one->site, GT_FN_NONE);
 	put_stack(j, v, one->site->stack, "the call site that keeps growing");
 	put_justification(j, one->suppressed ? excuse : NULL);
 	gt_json_line(j, "properties");

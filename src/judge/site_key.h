@@ -6,12 +6,12 @@
  * API's function, and for each frame its function as places say it (replay/place.h) and the name
  * of its file without folder and line. So neither a line that moved nor another folder or machine
  * makes a new site, and two calls of one function within another, and two instances of a template,
- * are one site. A frame without names is its module's name; with its offset, if it is the
- * program's or nothing else has a name. Whose code is whose does not matter: recordings of one
- * program may have been made in different folders.
+ * are one site; so are a function that calls itself once and twice. A frame without names is its
+ * module's name; with its offset, if it is the program's or nothing else has a name. Whose code is
+ * whose does not matter: recordings of one program may have been made in different folders.
  *
- * A key is a number of the words; sites of all recordings share the numbers, and those with the
- * same callers the memory for them. It is never given back: a command compares few recordings.
+ * A key is a hash of the words, and the same in every recording: a command that compares two of
+ * them need not have the words of both.
  */
 #pragma once
 
@@ -26,11 +26,7 @@
 uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
 		     enum gt_by by);
 /* The part of a key that does not depend on the API, kind and function: equal for equal places. */
-static inline uint32_t gt_site_key_place(uint64_t key)
-{
-	return (uint32_t)key;
-}
-/* By the words, so that the order is the same in every recording: below, equal or above 0. */
-int gt_site_key_order(uint64_t a, uint64_t b);
+uint64_t gt_site_key_place(uint64_t key, uint8_t api, uint8_t kind, uint16_t function);
 /* The words, each field followed by a byte that no name has; the caller frees them. */
-char *gt_site_key_text(uint64_t key);
+char *gt_site_key_text(const struct gt_view *v, const struct gt_site *site, uint16_t function,
+		       enum gt_by by);

@@ -216,7 +216,9 @@ static int biggest_first(const void *a, const void *b)
 		return x->value > y->value ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
-	return x->site < y->site ? -1 : x->site > y->site;
+	if (x->site->first_ns != y->site->first_ns)
+		return x->site->first_ns < y->site->first_ns ? -1 : 1;
+	return (x->site->stack > y->site->stack) - (x->site->stack < y->site->stack);
 }
 
 /* "1.25 MiB perhaps leaked"; NULL: the bar's plain value. */
@@ -409,14 +411,17 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 static void draw_sites(const struct drawing *d, struct gt_box box)
 {
 	struct gt_panel p = { .title = "Top Call Sites, by Peak Bytes" };
+	struct gt_place_sites sites;
+	struct ranked *list;
 	size_t count;
-	struct gt_site *sites = gt_place_sites(d->view->ledger, d->view->frames, NULL, &count);
-	struct ranked *list = gt_alloc((count + 1) * sizeof *list);
 
+	gt_place_sites_init(&sites, d->view->ledger, d->view->frames, NULL);
+	count = sites.count;
+	list = gt_alloc((count + 1) * sizeof *list);
 	for (size_t i = 0; i < count; i++)
-		list[i] = (struct ranked){ .site = &sites[i],
-					   .bytes = sites[i].bytes_peak,
-					   .count = sites[i].created,
+		list[i] = (struct ranked){ .site = sites.list[i],
+					   .bytes = sites.list[i]->bytes_peak,
+					   .count = sites.list[i]->created,
 					   .color = gt_panel_color(d->canvas, 0) };
 	p.subtitle = "with the total number of resources created";
 	choose_unit(&p, list, count);
@@ -429,7 +434,7 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 		p.message = "no resources were created";
 	draw_ranked(d, &p, list, count, box);
 	free(list);
-	free(sites);
+	gt_place_sites_fini(&sites);
 }
 
 void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,

@@ -24,8 +24,14 @@ struct stack {
 	uint32_t number; /* of the recording; 0: free */
 	struct gt_frame *frames;
 	size_t count, room;
-	size_t cut; /* after so many recorded ones; 0: it is whole */
-	char *part; /* of an added one: what it is a part of; NULL: it is whole */
+	size_t cut;                   /* after so many recorded ones; 0: it is whole */
+	char *part;                   /* of an added one: what it is a part of; NULL: it is whole */
+	struct gt_frame_facts *facts; /* of added stacks, when they have been asked for */
+};
+
+/* The facts of a recorded frame, and of those that were inlined into it. */
+struct judged {
+	uint32_t first, count; /* in gt_frames.known; 0: not asked for yet */
 };
 
 struct module {
@@ -54,7 +60,14 @@ struct gt_frames {
 	struct gt_own *own;          /* NULL: nobody has asked */
 	struct gt_place_memo *memos; /* by stack */
 	size_t memo_count;
-	struct gt_map facts;
+	struct judged *judged; /* by the recording's number of a frame */
+	size_t judged_count;
+	struct gt_frame_facts *known;
+	size_t known_count, known_room;
+	struct gt_frame_facts *facts; /* of the latest stack that was asked for */
+	size_t fact_room;
+	struct gt_frame_facts *plumbing; /* of the stack that is being made */
+	size_t plumbing_room;
 };
 
 static struct gt_legend *read_names(const struct gt_recording *r)
@@ -107,6 +120,7 @@ void gt_frames_free(struct gt_frames *f)
 	for (size_t i = 0; i < f->added_count; i++) {
 		free(f->added[i].frames);
 		free(f->added[i].part);
+		free(f->added[i].facts);
 	}
 	free(f->added);
 	for (size_t i = 0; i < GT_FRAMES_KEPT; i++)
@@ -117,7 +131,10 @@ void gt_frames_free(struct gt_frames *f)
 	gt_own_free(f->own);
 	free(f->memos);
 	gt_jit_names_free(f->jit);
-	gt_map_fini(&f->facts);
+	free(f->judged);
+	free(f->known);
+	free(f->facts);
+	free(f->plumbing);
 	free(f->places);
 	free(f->modules);
 	free(f);
@@ -265,108 +282,21 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 	}
 }
 
-/* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
-static bool is_cuda_runtime(const struct gt_frame *frame)
+/* Takes the plumbing away. */
+static void fold(struct gt_frames *f, struct stack *s, bool keep_call)
 {
-	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::", "__cuda",
-					     "_cuda" };
+	struct gt_fold fold;
 
-	if (!frame->function || frame->file)
-		return false;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (gt_text_begins(frame->function, names[i]))
-			return true;
-	return gt_text_begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
-	       frame->function[4] <= 'Z';
-}
-
-/* Between the program's call and us: loaders, drivers' front ends, our own library. */
-static bool is_inner_plumbing(const struct gt_frame *frame)
-{
-	static const char *const libraries[] = {
-		"libze_validation_layer.so",
-		"libcupti",
-		"libcudart",
-		"libgputrack",
-		"libffi.so",
-		"_ctypes.",
-	};
-
-	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
-	if (frame->file && gt_text_begins(gt_path_name(frame->file), "cuda_runtime"))
-		return true;
-	if (!frame->module)
-		return false;
-	for (int i = 0; i < GT_API_COUNT; i++)
-		if (gt_text_begins(gt_path_name(frame->module), gt_api_libraries[i]))
-			return true;
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (gt_text_begins(gt_path_name(frame->module), libraries[i]))
-			return true;
-	return is_cuda_runtime(frame);
-}
-
-static bool is_libc(const struct gt_frame *frame)
-{
-	return frame->module && (gt_text_begins(gt_path_name(frame->module), "libc.so") ||
-				 gt_text_begins(gt_path_name(frame->module), "libpthread.so") ||
-				 gt_text_begins(gt_path_name(frame->module), "ld-linux"));
-}
-
-/* What starts a program or a thread. The C library's own frames have names only with symbols. */
-static bool is_outer_plumbing(const struct gt_frame *frame)
-{
-	/* clang-format off */
-	static const char *const functions[] = {
-		"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone",
-		"clone3", "__clone", "__clone3", "_dl_start_user",
-	};
-	/* clang-format on */
-
-	if (!frame->function)
-		return is_libc(frame);
-	if (gt_text_begins(frame->function, "__libc_start_main"))
-		return true;
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		if (!strcmp(frame->function, functions[i]))
-			return true;
-	return false;
-}
-
-/* "cudaMalloc", "cuMemAlloc_v2": the API's own function, and no template that calls it. */
-static bool is_cuda_call(const struct gt_frame *frame)
-{
-	const char *name = frame->function ? frame->function : "";
-	size_t head = gt_text_begins(name, "cuda") ? 4 : gt_text_begins(name, "cu") ? 2 : 0;
-
-	return head && name[head] >= 'A' && name[head] <= 'Z' && !strpbrk(name, " <(:");
-}
-
-/*
- * A stack of nothing but plumbing is shown unchanged. `keep_call`: the API's own frame stays, as
- * nothing else names the call.
- */
-static void fold(struct stack *s, bool keep_call)
-{
-	size_t first = 0, call, end = s->count;
-
-	while (first < end && is_inner_plumbing(&s->frames[first]))
-		first++;
-	for (call = keep_call ? first : 0; call > 0; call--)
-		if (is_cuda_call(&s->frames[call - 1]))
-			break;
-	if (call)
-		s->frames[--first] = s->frames[call - 1];
-	/* the nameless caller of the C library's start is _start of a stripped program */
-	if (end - first > 2 && !s->frames[end - 1].function && is_libc(&s->frames[end - 2]) &&
-	    is_outer_plumbing(&s->frames[end - 2]))
-		end--;
-	while (end > first && is_outer_plumbing(&s->frames[end - 1]))
-		end--;
-	if (first == end)
+	if (!s->count)
 		return;
-	memmove(s->frames, s->frames + first, (end - first) * sizeof *s->frames);
-	s->count = end - first;
+	for (size_t i = 0; i < s->count; i++) {
+		GT_REACH(f->plumbing, f->plumbing_room, i);
+		f->plumbing[i].flags = gt_frame_plumbing(&s->frames[i]);
+	}
+	fold = gt_frame_fold(f->plumbing, s->count, keep_call);
+	s->frames[fold.first] = s->frames[fold.call];
+	memmove(s->frames, s->frames + fold.first, (fold.end - fold.first) * sizeof *s->frames);
+	s->count = fold.end - fold.first;
 }
 
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame)
@@ -374,6 +304,12 @@ void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame)
 	for (size_t i = 0; frame->module && i < f->module_count; i++)
 		if (gt_recording_module(f->recording, (uint32_t)i)->path == frame->module)
 			f->modules[i].shown = true;
+}
+
+/* An import's call has no other name. */
+static bool keeps_call(const struct gt_frames *f)
+{
+	return *gt_recording_info(f->recording, "imported");
 }
 
 /* Makes the stack's frames in place of the oldest that are kept. */
@@ -389,10 +325,10 @@ static struct stack *make(struct gt_frames *f, uint32_t stack)
 	s->count = s->cut = 0;
 	for (size_t i = 0; i < count; i++)
 		resolve(f, s, &recorded[i]);
-	if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
+	if (count && !(gt_frame_plumbing(&s->frames[s->count - 1]) & GT_FRAME_OUTER))
 		s->cut = gt_recording_stack_cut(f->recording, stack);
 	if (!f->options.all_frames)
-		fold(s, *gt_recording_info(f->recording, "imported"));
+		fold(f, s, keeps_call(f));
 	return s;
 }
 
@@ -423,7 +359,7 @@ uint32_t gt_frames_add(struct gt_frames *f, const struct gt_frame *frames, size_
 	for (size_t i = 0; i < count; i++)
 		add_frame(&s, &frames[i]);
 	if (!f->options.all_frames)
-		fold(&s, false);
+		fold(f, &s, false);
 	f->added[f->added_count - 1] = s;
 	return (uint32_t)f->added_count - 1;
 }
@@ -494,8 +430,13 @@ void gt_frames_forget_own(struct gt_frames *f)
 {
 	gt_own_free(f->own);
 	f->own = NULL;
-	gt_map_fini(&f->facts);
-	f->facts = (struct gt_map){ 0 };
+	free(f->judged);
+	f->judged = NULL;
+	f->judged_count = f->known_count = 0;
+	for (size_t i = 0; i < f->added_count; i++) {
+		free(f->added[i].facts);
+		f->added[i].facts = NULL;
+	}
 	free(f->memos);
 	f->memos = NULL;
 	f->memo_count = 0;
@@ -517,9 +458,64 @@ struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack)
 	return &f->memos[stack];
 }
 
-uint64_t *gt_frames_facts(struct gt_frames *f, uint64_t key)
+/* Of a recorded frame: found once. */
+static const struct judged *judge(struct gt_frames *f, uint32_t number)
 {
-	return (uint64_t *)gt_map_at(&f->facts, key);
+	struct stack s = { 0 };
+
+	GT_REACH(f->judged, f->judged_count, number);
+	if (f->judged[number].count)
+		return &f->judged[number];
+	resolve(f, &s, gt_recording_frame(f->recording, number));
+	f->judged[number] = (struct judged){ (uint32_t)f->known_count, (uint32_t)s.count };
+	for (size_t i = 0; i < s.count; i++) {
+		GT_GROW(f->known, f->known_count, f->known_room);
+		f->known[f->known_count++] = gt_frame_facts_of(gt_frames_own(f), &s.frames[i]);
+	}
+	free(s.frames);
+	return &f->judged[number];
+}
+
+static size_t added_facts(struct gt_frames *f, uint32_t stack, const struct gt_frame_facts **facts)
+{
+	struct stack *s = &f->added[stack];
+
+	if (!s->facts) {
+		s->facts = gt_alloc(s->count * sizeof *s->facts);
+		for (size_t i = 0; i < s->count; i++)
+			s->facts[i] = gt_frame_facts_of(gt_frames_own(f), &s->frames[i]);
+	}
+	*facts = s->facts;
+	return s->count;
+}
+
+size_t gt_frames_facts(struct gt_frames *f, uint32_t stack, const struct gt_frame_facts **facts)
+{
+	uint32_t numbers[GT_STACK_FRAMES_MAX];
+	size_t count, used = 0;
+	struct gt_fold fold;
+
+	*facts = NULL;
+	if (!f->recording)
+		return stack && stack < f->added_count ? added_facts(f, stack, facts) : 0;
+	reach(f);
+	if (!stack || stack >= gt_recording_stack_count(f->recording))
+		return 0;
+	count = gt_recording_stack_numbers(f->recording, stack, numbers);
+	for (size_t i = 0; i < count; i++) {
+		const struct judged *one = judge(f, numbers[i]);
+
+		GT_REACH(f->facts, f->fact_room, used + one->count);
+		memcpy(f->facts + used, f->known + one->first, one->count * sizeof *f->facts);
+		used += one->count;
+	}
+	*facts = f->facts;
+	if (f->options.all_frames || !used)
+		return used;
+	fold = gt_frame_fold(f->facts, used, keeps_call(f));
+	f->facts[fold.first] = f->facts[fold.call];
+	*facts = f->facts + fold.first;
+	return fold.end - fold.first;
 }
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)

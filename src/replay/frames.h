@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "replay/by.h"
+#include "replay/frame_facts.h"
 #include "replay/own.h"
 #include "symbol/symbol.h"
 #include "trace/legend.h"
@@ -59,6 +60,12 @@ void gt_frames_name_part(struct gt_frames *f, uint32_t stack, const char *words)
 /* The stack that it is a part of, to be said by its line; itself if it is whole. */
 uint32_t gt_frames_whole(const struct gt_frames *f, uint32_t stack);
 
+/*
+ * The facts of the same frames, which need no names: good until those of another stack are asked
+ * for. To be asked when the recording has been read.
+ */
+size_t gt_frames_facts(struct gt_frames *f, uint32_t stack, const struct gt_frame_facts **facts);
+
 /* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
 size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
 
@@ -79,8 +86,6 @@ struct gt_place_memo {
 	uint32_t told; /* callers */
 };
 struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack);
-/* What it keeps of a frame, by a key of its own; 0 at first. Good until the next key. */
-uint64_t *gt_frames_facts(struct gt_frames *f, uint64_t key);
 
 /* Marks a frame as shown: its module then counts below. */
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);

@@ -390,7 +390,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 		    const struct gt_ledger *l, const struct gt_groups *groups)
 {
-	gt_places_list_groups(v->frames, groups);
+	gt_places_list_groups(v->frames, groups, SIZE_MAX);
 	gt_json_array(j, key);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
 		group_json(j, v, l, &groups->list[i], NULL);
@@ -404,7 +404,7 @@ void gt_fate_groups_json(struct gt_json *j, const char *key, const struct gt_vie
 
 	gt_json_array(j, key);
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
-		gt_places_list_groups(v->frames, &by_fate[fate]);
+		gt_places_list_groups(v->frames, &by_fate[fate], SIZE_MAX);
 		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
 			group_json(j, v, v->ledger, &by_fate[fate].list[i], gt_fate_keys[fate]);
 			shown++;
@@ -466,7 +466,7 @@ void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l
 		   const struct gt_groups *groups)
 {
 	fputs(OBJECT_COLUMNS "\twhere\n", out);
-	gt_places_list_groups(v->frames, groups);
+	gt_places_list_groups(v->frames, groups, SIZE_MAX);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
 		group_tsv(out, v, l, &groups->list[i], NULL);
 }
@@ -478,7 +478,7 @@ void gt_fate_groups_tsv(FILE *out, const struct gt_view *v,
 
 	fputs(OBJECT_COLUMNS "\tfate\twhere\n", out);
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
-		gt_places_list_groups(v->frames, &by_fate[fate]);
+		gt_places_list_groups(v->frames, &by_fate[fate], SIZE_MAX);
 		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
 			group_tsv(out, v, v->ledger, &by_fate[fate].list[i], gt_fate_keys[fate]);
 			shown++;
@@ -517,7 +517,7 @@ void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct 
 {
 	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
 
-	gt_places_list_groups(v->frames, groups);
+	gt_places_list_groups(v->frames, groups, SIZE_MAX);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(p, v, l, &groups->list[i], i + 1);
 	gt_put_more(p, v, 4, groups->count - shown);

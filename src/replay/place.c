@@ -10,18 +10,13 @@
 #include "base/function_name.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/frame_facts.h"
 #include "replay/own.h"
-#include "replay/process_text.h"
 #include "replay/stack.h"
 
 const char *gt_place_noun(const struct gt_frames *f, uint64_t count)
 {
 	return gt_by_noun(gt_frames_by(f), count);
-}
-
-static bool is_python(const struct gt_frame *frame)
-{
-	return frame->module && !strcmp(frame->module, GT_PYTHON);
 }
 
 char *gt_place_function(const struct gt_frame *frame)
@@ -54,161 +49,99 @@ char *gt_place_line(struct gt_own *own, const struct gt_frame *frame)
 	return text;
 }
 
-static uint64_t add_number(uint64_t hash, uint64_t number)
-{
-	return gt_mix64(hash * 31 ^ number);
-}
-
-static uint64_t add_word(uint64_t hash, const char *word)
-{
-	return add_number(hash, word ? gt_hash_bytes(word, strlen(word)) : 1);
-}
-
-static uint64_t add_frame(uint64_t hash, const struct gt_frame *frame)
-{
-	char *name = gt_place_function(frame);
-
-	hash = add_word(hash, name);
-	free(name);
-	if (!frame->function)
-		return hash;
-	hash = add_word(hash, frame->file   ? frame->file :
-			      frame->module ? gt_path_name(frame->module) :
-					      NULL);
-	return add_number(hash, frame->line);
-}
-
-/* What is asked of a frame for every stack that it is in. */
-struct facts {
-	uint64_t words; /* a hash */
-	bool is_own;
-};
-
-/* By the addresses of the texts, which live as long as `f`: programs have few frames, many stacks.
- */
-static struct facts facts_of(struct gt_frames *f, const struct gt_frame *frame)
-{
-	uint64_t key = add_number((uintptr_t)frame->function, (uintptr_t)frame->file), *known;
-
-	key = add_number(add_number(key, (uintptr_t)frame->module), frame->line);
-	/* without a name, frames differ by their offsets */
-	known = gt_frames_facts(f, frame->function ? key : add_number(key, frame->offset));
-	if (!*known)
-		*known = add_frame(1, frame) << 2 | 2u | gt_own_is(gt_frames_own(f), frame);
-	return (struct facts){ *known >> 2, *known & 1 };
-}
-
 /* Which of a stack's frames make its place. */
 struct choice {
-	const struct gt_frame *frames;
-	struct facts *facts; /* of each */
+	const struct gt_frame_facts *facts; /* of each */
 	size_t count, head;
 	bool has_own; /* the head is own and named */
+	bool all_cxx; /* of the names on the way to the API; it says less than any other */
 };
 
-static size_t first_where(const struct choice *c, bool own, bool named)
+static size_t first_with(const struct choice *c, uint32_t flags)
 {
 	size_t i = 0;
 
-	while (i < c->count && ((own && !c->facts[i].is_own) || (named && !c->frames[i].function)))
+	while (i < c->count && (c->facts[i].flags & flags) != flags)
 		i++;
 	return i;
-}
-
-/* The facts are known; finds the head. */
-static void find_head(struct choice *c)
-{
-	c->head = first_where(c, true, true);
-	c->has_own = c->head < c->count;
-	if (!c->has_own)
-		c->head = first_where(c, false, true);
-	if (c->head == c->count)
-		c->head = first_where(c, true, false);
-	if (c->head == c->count)
-		c->head = 0;
 }
 
 static struct choice choose(struct gt_frames *f, uint32_t stack)
 {
 	struct choice c = { 0 };
 
-	c.count = gt_frames_get(f, stack, &c.frames);
-	c.facts = gt_alloc(c.count * sizeof *c.facts);
-	for (size_t i = 0; i < c.count; i++)
-		c.facts[i] = facts_of(f, &c.frames[i]);
-	find_head(&c);
+	c.count = gt_frames_facts(f, stack, &c.facts);
+	c.head = first_with(&c, GT_FRAME_OWN | GT_FRAME_NAMED);
+	c.has_own = c.head < c.count;
+	if (!c.has_own)
+		c.head = first_with(&c, GT_FRAME_NAMED);
+	if (c.head == c.count)
+		c.head = first_with(&c, GT_FRAME_OWN);
+	if (c.head == c.count)
+		c.head = 0;
+	c.all_cxx = true;
+	for (size_t i = 0; i < c.head; i++)
+		c.all_cxx &= (c.facts[i].flags & (GT_FRAME_NAMED | GT_FRAME_OWN | GT_FRAME_CXX)) !=
+			     GT_FRAME_NAMED;
 	return c;
 }
 
 /* A caller tells places apart if it is own, or if nothing is. */
 static bool is_caller(const struct choice *c, size_t i)
 {
-	return c->facts[i].is_own ||
-	       (!c->has_own && (c->frames[i].function || !c->frames[c->head].function));
+	uint32_t flags = c->facts[i].flags;
+
+	return flags & GT_FRAME_OWN ||
+	       (!c->has_own &&
+		(flags & GT_FRAME_NAMED || !(c->facts[c->head].flags & GT_FRAME_NAMED)));
 }
 
-static bool is_cxx_library(const char *name)
+/*
+ * The next caller after frame `i`, the head or a caller; c->count: there is none. A function that
+ * calls itself from one line says the same at every depth: such callers in a row are one.
+ */
+static size_t next_caller(const struct choice *c, size_t i)
 {
-	return gt_text_begins(name, "std::") || gt_text_begins(name, "__gnu_cxx::");
+	uint64_t words = c->count ? c->facts[i].words : 0;
+
+	for (i++; i < c->count; i++)
+		if (is_caller(c, i) && c->facts[i].words != words)
+			break;
+	return i < c->count ? i : c->count;
 }
 
-/* The C++ library on the way says less than anything else there. */
-static bool only_cxx_library(const struct choice *c)
+static bool is_on_the_way(const struct choice *c, size_t i)
 {
-	for (size_t i = 0; i < c->head; i++)
-		if (c->frames[i].function && !c->facts[i].is_own &&
-		    !is_cxx_library(c->frames[i].function))
-			return false;
-	return true;
+	uint32_t flags = c->facts[i].flags;
+
+	return flags & GT_FRAME_NAMED && !(flags & (GT_FRAME_OWN | GT_FRAME_INTERPRETER)) &&
+	       (c->all_cxx || !(flags & GT_FRAME_CXX));
 }
 
-static bool is_on_the_way(const struct choice *c, size_t i, bool all_cxx)
+/* A library without names, unless its module is named beside the head already. */
+static bool is_nameless_library(const struct choice *c, size_t i)
 {
-	const struct gt_frame *frame = &c->frames[i];
+	uint32_t flags = c->facts[i].flags;
 
-	return !c->facts[i].is_own && frame->function &&
-	       (all_cxx || !is_cxx_library(frame->function)) &&
-	       !(frame->module && gt_is_interpreter(frame->module));
+	return flags & GT_FRAME_LIBRARY && !(flags & GT_FRAME_OWN) &&
+	       c->facts[i].module != c->facts[c->head].module;
 }
 
-/* Names of library functions: their last two parts tell enough. */
-static char *via_name(const struct gt_frame *frame)
+/*
+ * The frames that say what lies on the way, from the head inwards: the next before `i`; c->head:
+ * there is none. Where none has a name, a library is told by its own.
+ */
+static size_t next_via(const struct choice *c, size_t i)
 {
-	char *name = gt_place_function(frame), *tail;
+	size_t k = i;
 
-	if (is_python(frame))
-		return name;
-	tail = gt_strdup(gt_function_tail(name));
-	free(name);
-	return tail;
-}
-
-/* "_cl.cpython-311-x86_64-linux-gnu.so" -> "_cl.so" */
-static char *module_name(const char *path)
-{
-	const char *name = gt_path_name(path), *tag = strstr(name, ".cpython-"), *end;
-	char *text;
-
-	if (!tag)
-		tag = strstr(name, ".abi3.");
-	end = tag ? strstr(tag, ".so") : NULL;
-	if (!end || asprintf(&text, "%.*s%s", (int)(tag - name), name, end) < 0)
-		return gt_strdup(name);
-	return text;
-}
-
-static bool is_plain_library(const struct gt_frame *frame)
-{
-	static const char *const common[] = { "libc.so", "libpthread.so", "ld-linux", "libffi.so",
-					      "_ctypes." };
-
-	if (!frame->module || !strstr(gt_path_name(frame->module), ".so") ||
-	    gt_is_interpreter(frame->module))
-		return false;
-	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-		if (gt_text_begins(gt_path_name(frame->module), common[i]))
-			return false;
-	return true;
+	while (k-- > 0)
+		if (is_on_the_way(c, k))
+			return k;
+	for (k = c->head; i == c->head && k-- > 0;)
+		if (is_nameless_library(c, k))
+			return k;
+	return c->head;
 }
 
 static void add_via(struct gt_place *place, char *name)
@@ -221,61 +154,27 @@ static void add_via(struct gt_place *place, char *name)
 	place->via[place->via_count++] = name;
 }
 
-/* Then the module is named beside the function already. */
-static bool in_same_module(const struct gt_frame *a, const struct gt_frame *b)
-{
-	return a->module && b->module && !strcmp(a->module, b->module);
-}
-
-/*
- * The names of what lies on the way, from the head inwards; a library without names is told by its
- * own. With `ends`, only the first and the last.
- */
-static void find_via(struct gt_place *place, const struct choice *c, bool ends)
-{
-	bool all_cxx = only_cxx_library(c);
-	size_t i = c->head, last = 0;
-
-	while (last < i && !is_on_the_way(c, last, all_cxx))
-		last++;
-	while (i-- > last) {
-		if (!is_on_the_way(c, i, all_cxx))
-			continue;
-		add_via(place, via_name(&c->frames[i]));
-		if (ends && i > last)
-			i = last + 1;
-	}
-	for (i = c->head; i-- > 0 && !place->via_count;)
-		if (!c->facts[i].is_own && is_plain_library(&c->frames[i]) &&
-		    !in_same_module(&c->frames[i], &c->frames[c->head]))
-			add_via(place, module_name(c->frames[i].module));
-}
-
-static void take_choice(struct gt_place *place, const struct choice *c)
-{
-	*place = (struct gt_place){ .is_own = c->count && c->facts[c->head].is_own };
-	if (c->count) {
-		place->frame = c->frames[c->head];
-		place->callers = gt_alloc(c->count * sizeof *place->callers);
-		find_via(place, c, false);
-	}
-	for (size_t i = c->head + 1; i < c->count; i++)
-		if (is_caller(c, i))
-			place->callers[place->caller_count++] = c->frames[i];
-}
-
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 {
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames);
 	struct choice c = choose(f, stack);
 
-	take_choice(place, &c);
-	place->part = gt_frames_part(f, stack);
+	*place = (struct gt_place){ .part = gt_frames_part(f, stack) };
+	if (!c.count || c.count != count)
+		return;
+	place->is_own = c.facts[c.head].flags & GT_FRAME_OWN;
+	place->frame = frames[c.head];
+	for (size_t i = next_via(&c, c.head); i < c.head; i = next_via(&c, i))
+		add_via(place, gt_frame_via(&frames[i]));
+	place->callers = gt_alloc(c.count * sizeof *place->callers);
+	for (size_t i = next_caller(&c, c.head); i < c.count; i = next_caller(&c, i))
+		place->callers[place->caller_count++] = frames[i];
 	place->told = gt_frames_memo(f, stack)->told;
 	if (place->told > place->caller_count)
 		place->told = place->caller_count;
 	if (place->part)
 		place->told = 0;
-	free(c.facts);
 }
 
 void gt_place_fini(struct gt_place *place)
@@ -310,23 +209,30 @@ bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame)
 	return frame->file && frame->line;
 }
 
+/* The words of a place itself, and the ends of what lies on the way to the API. */
+static uint64_t first_words(const struct choice *c)
+{
+	uint64_t hash = c->count ? c->facts[c->head].words : 0;
+	size_t first = c->head ? next_via(c, c->head) : c->head, last = first;
+
+	for (size_t i = first; i < c->head; i = next_via(c, i))
+		last = i;
+	if (first < c->head)
+		hash = gt_facts_add(hash, c->facts[first].via);
+	if (last != first && c->facts[last].via != c->facts[first].via)
+		hash = gt_facts_add(hash, c->facts[last].via);
+	return hash;
+}
+
 size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uint64_t **callers)
 {
 	struct choice c = choose(f, stack);
-	struct gt_place way = { 0 };
 	size_t count = 0;
 
-	*first = c.count ? c.facts[c.head].words : 0;
-	if (c.head)
-		find_via(&way, &c, true);
-	for (size_t i = 0; i < way.via_count; i++)
-		*first = add_word(*first, way.via[i]);
-	gt_place_fini(&way);
+	*first = first_words(&c);
 	*callers = gt_alloc((c.count + 1) * sizeof **callers);
-	for (size_t i = c.head + 1; i < c.count; i++)
-		if (is_caller(&c, i))
-			(*callers)[count++] = c.facts[i].words;
-	free(c.facts);
+	for (size_t i = next_caller(&c, c.head); i < c.count; i = next_caller(&c, i))
+		(*callers)[count++] = c.facts[i].words;
 	*callers = gt_realloc(*callers, (count + 1) * sizeof **callers);
 	return count;
 }
@@ -334,12 +240,11 @@ size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uin
 /* The words of a place: itself, what it says of the way to the API, and all its callers. */
 static uint64_t line_key(struct gt_frames *f, uint32_t stack)
 {
-	uint64_t hash, *callers;
-	size_t count = gt_place_hashes(f, stack, &hash, &callers);
+	struct choice c = choose(f, stack);
+	uint64_t hash = first_words(&c);
 
-	for (size_t i = 0; i < count; i++)
-		hash = add_number(hash, callers[i]);
-	free(callers);
+	for (size_t i = next_caller(&c, c.head); i < c.count; i = next_caller(&c, i))
+		hash = gt_facts_add(hash, c.facts[i].words);
 	return hash;
 }
 
@@ -354,13 +259,13 @@ static uint64_t key_by(struct gt_frames *f, uint32_t stack, enum gt_by by)
 	frame = &place.frame;
 	if (by == GT_BY_FUNCTION) {
 		name = gt_place_function(frame);
-		hash = add_word(hash, name);
+		hash = gt_facts_add_word(hash, name);
 		free(name);
 	}
-	if (frame->file && (by != GT_BY_MODULE || is_python(frame)))
-		hash = add_word(hash, frame->file);
+	if (frame->file && (by != GT_BY_MODULE || gt_frame_is_python(frame)))
+		hash = gt_facts_add_word(hash, frame->file);
 	else
-		hash = add_word(hash, frame->module ? gt_path_name(frame->module) : NULL);
+		hash = gt_facts_add_word(hash, frame->module ? gt_path_name(frame->module) : NULL);
 	gt_place_fini(&place);
 	return hash;
 }

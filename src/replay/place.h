@@ -89,17 +89,28 @@ char *gt_place_line(struct gt_own *own, const struct gt_frame *frame);
 void gt_place_groups(struct gt_groups *groups, const struct gt_view *v);
 /*
  * The sites of a ledger that `wants` returns true for (NULL: all), those of one API, kind and place
- * as one: a copy with their sums, in the order of their first creations. Its peak is theirs added
- * up, which is an upper bound. The caller frees it.
+ * as one, in the order of their first creations. The peak of several is theirs added up, which is
+ * an upper bound. The list points into the ledger and into `sums`.
  */
-struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
-			       bool (*wants)(const struct gt_site *site), size_t *count);
+struct gt_place_sites {
+	const struct gt_site **list;
+	size_t count;
+	struct gt_site *sums; /* of places with several sites */
+};
+void gt_place_sites_init(struct gt_place_sites *s, const struct gt_ledger *l, struct gt_frames *f,
+			 bool (*wants)(const struct gt_site *site));
+void gt_place_sites_fini(struct gt_place_sites *s);
 /* Adds a site to such a sum; `biggest`: the bytes of the one that gave it its stack. */
 void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest);
 /* How many places these are, where rows of several kinds may be of one (not GT_BY_LINE). */
 size_t gt_place_count(struct gt_frames *f, const uint32_t *stacks, size_t count);
 size_t gt_place_count_groups(struct gt_frames *f, const struct gt_groups *groups);
-size_t gt_place_count_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);
-/* gt_places_list for the stacks of groups, and of sites. */
-void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups);
-void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);
+size_t gt_place_count_sites(struct gt_frames *f, const struct gt_place_sites *sites);
+/*
+ * gt_places_list for the stacks of groups, and of sites: of the first `most`, which is as many as
+ * are shown, or more.
+ */
+void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups, size_t most);
+void gt_places_list_sites(struct gt_frames *f, const struct gt_place_sites *sites, size_t most);
+/* The same for all sites of a ledger, each for itself. */
+void gt_places_list_ledger(struct gt_frames *f, const struct gt_ledger *l);

@@ -84,37 +84,50 @@ void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count)
 	free(items);
 }
 
-static uint32_t *group_stacks(const struct gt_groups *groups)
-{
-	uint32_t *stacks = gt_alloc(groups->count * sizeof *stacks);
-
-	for (size_t i = 0; i < groups->count; i++)
-		stacks[i] = groups->list[i].site->stack;
-	return stacks;
-}
-
-static uint32_t *site_stacks(const struct gt_site *sites, size_t count)
+/* Of the first `count`. */
+static uint32_t *group_stacks(const struct gt_groups *groups, size_t count)
 {
 	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
 
 	for (size_t i = 0; i < count; i++)
-		stacks[i] = sites[i].stack;
+		stacks[i] = groups->list[i].site->stack;
 	return stacks;
 }
 
-void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups)
+static uint32_t *site_stacks(const struct gt_place_sites *sites, size_t count)
 {
-	uint32_t *stacks = group_stacks(groups);
+	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
 
-	gt_places_list(f, stacks, groups->count);
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = sites->list[i]->stack;
+	return stacks;
+}
+
+void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups, size_t most)
+{
+	size_t count = groups->count < most ? groups->count : most;
+	uint32_t *stacks = group_stacks(groups, count);
+
+	gt_places_list(f, stacks, count);
 	free(stacks);
 }
 
-void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
+void gt_places_list_sites(struct gt_frames *f, const struct gt_place_sites *sites, size_t most)
 {
+	size_t count = sites->count < most ? sites->count : most;
 	uint32_t *stacks = site_stacks(sites, count);
 
 	gt_places_list(f, stacks, count);
+	free(stacks);
+}
+
+void gt_places_list_ledger(struct gt_frames *f, const struct gt_ledger *l)
+{
+	uint32_t *stacks = gt_alloc(l->site_count * sizeof *stacks);
+
+	for (size_t i = 0; i < l->site_count; i++)
+		stacks[i] = l->sites[i].stack;
+	gt_places_list(f, stacks, l->site_count);
 	free(stacks);
 }
 
@@ -144,17 +157,17 @@ size_t gt_place_count(struct gt_frames *f, const uint32_t *stacks, size_t count)
 
 size_t gt_place_count_groups(struct gt_frames *f, const struct gt_groups *groups)
 {
-	uint32_t *stacks = group_stacks(groups);
+	uint32_t *stacks = group_stacks(groups, groups->count);
 	size_t places = gt_place_count(f, stacks, groups->count);
 
 	free(stacks);
 	return places;
 }
 
-size_t gt_place_count_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
+size_t gt_place_count_sites(struct gt_frames *f, const struct gt_place_sites *sites)
 {
-	uint32_t *stacks = site_stacks(sites, count);
-	size_t places = gt_place_count(f, stacks, count);
+	uint32_t *stacks = site_stacks(sites, sites->count);
+	size_t places = gt_place_count(f, stacks, sites->count);
 
 	free(stacks);
 	return places;
@@ -170,6 +183,10 @@ static uint64_t key_of(void *frames, const struct gt_group *group)
 
 void gt_place_groups(struct gt_groups *groups, const struct gt_view *v)
 {
+	/* in the order of their first events, in which neighbours have most callers in common */
+	for (size_t i = 0; i < v->ledger->site_count; i++)
+		if (v->ledger->sites[i].live)
+			gt_place_key(v->frames, v->ledger->sites[i].stack);
 	gt_groups_merge(groups, key_of, v->frames);
 }
 
@@ -199,7 +216,8 @@ static bool is_one_place(const struct placed *a, const struct placed *b)
 
 static int first_created(const void *a, const void *b)
 {
-	const struct gt_site *x = a, *y = b;
+	const struct gt_site *x = *(const struct gt_site *const *)a;
+	const struct gt_site *y = *(const struct gt_site *const *)b;
 
 	if (x->first_ns != y->first_ns)
 		return x->first_ns < y->first_ns ? -1 : 1;
@@ -228,15 +246,23 @@ void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t 
 		sum->last_ns = one->last_ns;
 }
 
-struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
-			       bool (*wants)(const struct gt_site *site), size_t *count)
+/* The sites of a place that has several, in one of `sums`. */
+static struct gt_site *add_up(struct gt_site *sum, const struct placed *list, size_t count)
+{
+	uint64_t biggest = list[0].site->bytes_total;
+
+	*sum = *list[0].site;
+	for (size_t i = 1; i < count; i++)
+		gt_place_add_site(sum, list[i].site, &biggest);
+	return sum;
+}
+
+void gt_place_sites_init(struct gt_place_sites *s, const struct gt_ledger *l, struct gt_frames *f,
+			 bool (*wants)(const struct gt_site *site))
 {
 	struct placed *list = gt_alloc(l->site_count * sizeof *list);
-	struct gt_site *sites = gt_alloc(l->site_count * sizeof *sites);
-	uint64_t biggest = 0;
-	size_t used = 0;
+	size_t used = 0, several = 0;
 
-	*count = 0;
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];
 		uint64_t key;
@@ -247,15 +273,25 @@ struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
 		list[used++] = (struct placed){ key ? key : site->function, site };
 	}
 	qsort(list, used, sizeof *list, by_place);
-	for (size_t i = 0; i < used; i++) {
-		if (i && is_one_place(&list[i - 1], &list[i])) {
-			gt_place_add_site(&sites[*count - 1], list[i].site, &biggest);
+	for (size_t i = 1; i < used; i++)
+		several += is_one_place(&list[i - 1], &list[i]) &&
+			   (i == 1 || !is_one_place(&list[i - 2], &list[i]));
+	*s = (struct gt_place_sites){ .list = gt_alloc(used * sizeof(const struct gt_site *)),
+				      .sums = gt_alloc(several * sizeof *s->sums) };
+	several = 0;
+	for (size_t i = 0, same; i < used; i += same) {
+		for (same = 1; i + same < used && is_one_place(&list[i], &list[i + same]); same++)
 			continue;
-		}
-		sites[(*count)++] = *list[i].site;
-		biggest = list[i].site->bytes_total;
+		s->list[s->count++] =
+			same > 1 ? add_up(&s->sums[several++], &list[i], same) : list[i].site;
 	}
 	free(list);
-	qsort(sites, *count, sizeof *sites, first_created);
-	return sites;
+	qsort(s->list, s->count, sizeof *s->list, first_created);
+}
+
+void gt_place_sites_fini(struct gt_place_sites *s)
+{
+	free(s->list);
+	free(s->sums);
+	*s = (struct gt_place_sites){ 0 };
 }

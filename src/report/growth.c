@@ -86,13 +86,14 @@ static void count_places(const struct gt_view *v, const struct rises *rises, siz
 			 size_t *all)
 {
 	uint32_t *stacks = gt_alloc(rises->count * sizeof *stacks);
-	struct gt_site *sites = gt_place_sites(v->ledger, v->frames, NULL, all);
+	struct gt_place_sites sites;
 
 	for (size_t i = 0; i < rises->count; i++)
 		stacks[i] = site_of(v, &rises->list[i])->stack;
 	*growing = gt_place_count(v->frames, stacks, rises->count);
-	*all = gt_place_count_sites(v->frames, sites, *all);
-	free(sites);
+	gt_place_sites_init(&sites, v->ledger, v->frames, NULL);
+	*all = gt_place_count_sites(v->frames, &sites);
+	gt_place_sites_fini(&sites);
 	free(stacks);
 }
 

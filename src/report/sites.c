@@ -11,7 +11,11 @@
 #include "replay/stack.h"
 #include "report/analyses.h"
 
-enum { TOP_DEFAULT = 20, WIDE_PAGE = 110 };
+enum {
+	TOP_DEFAULT = 20,
+	WIDE_PAGE = 110,
+	LISTED = 1000, /* a place that is shown differs from so many, shown or not */
+};
 
 enum unit { UNIT_COUNT, UNIT_BYTES };
 
@@ -49,7 +53,8 @@ static const size_t keys[][2] = {
 
 static int compare(const void *a, const void *b, void *sort)
 {
-	const struct gt_site *x = a, *y = b;
+	const struct gt_site *x = *(const struct gt_site *const *)a;
+	const struct gt_site *y = *(const struct gt_site *const *)b;
 	const size_t *key = keys[*(const enum gt_sort *)sort];
 
 	for (int i = 0; i < 2; i++) {
@@ -68,21 +73,21 @@ static int compare(const void *a, const void *b, void *sort)
 
 /* The call sites in the order that was asked for. */
 struct sites {
-	struct gt_site *list;
-	size_t count, shown;
+	struct gt_place_sites all;
+	size_t shown;
 };
 
-/* `suits` are shown if nobody asked for a number. The caller frees the list. */
+/* `suits` are shown if nobody asked for a number. The caller finishes `all`. */
 static struct sites sorted(const struct gt_view *v, size_t suits)
 {
 	struct sites s = { 0 };
 	enum gt_sort sort = v->sort;
 	uint64_t top = v->top ? v->top : suits;
 
-	s.list = gt_place_sites(v->ledger, v->frames, NULL, &s.count);
-	s.shown = top < s.count ? (size_t)top : s.count;
-	qsort_r(s.list, s.count, sizeof *s.list, compare, &sort);
-	gt_places_list_sites(v->frames, s.list, s.count);
+	gt_place_sites_init(&s.all, v->ledger, v->frames, NULL);
+	s.shown = top < s.all.count ? (size_t)top : s.all.count;
+	qsort_r(s.all.list, s.all.count, sizeof *s.all.list, compare, &sort);
+	gt_places_list_sites(v->frames, &s.all, s.shown < LISTED ? LISTED : s.shown);
 	return s;
 }
 
@@ -122,7 +127,7 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 	};
 	struct sites sites = sorted(v, TOP_DEFAULT);
 	bool is_line = gt_frames_by(v->frames) == GT_BY_LINE;
-	size_t places = gt_place_count_sites(v->frames, sites.list, sites.count);
+	size_t places = gt_place_count_sites(v->frames, &sites.all);
 	struct gt_printer p;
 	unsigned end = 0;
 
@@ -141,12 +146,12 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 		gt_print_end(&p);
 	}
 	for (size_t i = 0; i < sites.shown; i++)
-		put_row(&p, v, &sites.list[i]);
-	if (sites.shown < sites.count)
+		put_row(&p, v, sites.all.list[i]);
+	if (sites.shown < sites.all.count)
 		gt_print_wrap(&p, GT_DIM, 2, "and %zu more: --top N shows them",
-			      sites.count - sites.shown);
+			      sites.all.count - sites.shown);
 	gt_head_modules(&p, v, 3);
-	free(sites.list);
+	gt_place_sites_fini(&sites.all);
 }
 
 static void site_json(struct gt_json *j, const struct gt_view *v, const struct gt_site *site)
@@ -175,10 +180,10 @@ void gt_sites_json(const struct gt_view *v, FILE *out)
 	gt_totals_json(&j, total.live, total.bytes_live);
 	gt_json_array(&j, "groups");
 	for (size_t i = 0; i < sites.shown; i++)
-		site_json(&j, v, &sites.list[i]);
+		site_json(&j, v, sites.all.list[i]);
 	gt_json_end(&j);
 	gt_foot_json(&j, v);
-	free(sites.list);
+	gt_place_sites_fini(&sites.all);
 }
 
 void gt_sites_tsv(const struct gt_view *v, FILE *out)
@@ -189,7 +194,7 @@ void gt_sites_tsv(const struct gt_view *v, FILE *out)
 		fprintf(out, "%s\t", columns[i].name);
 	fputs("api\tkind\tstack\twhere\n", out);
 	for (size_t i = 0; i < sites.shown; i++) {
-		const struct gt_site *site = &sites.list[i];
+		const struct gt_site *site = sites.all.list[i];
 		char *where = gt_place_text(v->frames, site->stack, true);
 
 		for (int k = 0; k < COLUMN_COUNT; k++)
@@ -201,5 +206,5 @@ void gt_sites_tsv(const struct gt_view *v, FILE *out)
 		putc('\n', out);
 		free(where);
 	}
-	free(sites.list);
+	gt_place_sites_fini(&sites.all);
 }

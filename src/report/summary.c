@@ -18,7 +18,13 @@
 #include "report/analyses.h"
 #include "report/mistakes.h"
 
-enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 };
+enum {
+	LEAKS_SHOWN = 4,
+	MODULES_SHOWN = 2,
+	HOLDER_COLUMN = 28,
+	GROWTH_SHOWN = 2,
+	LISTED = 1000, /* a place that is shown differs from so many, shown or not */
+};
 
 static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
@@ -51,7 +57,7 @@ static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate
 	if (known)
 		gt_verdict_known(p, v, known);
 	gt_put_kinds(p, groups);
-	gt_places_list_groups(v->frames, groups);
+	gt_places_list_groups(v->frames, groups, LISTED);
 	for (size_t i = 0; i < groups->count && i < most; i++)
 		put_leak(p, v, &groups->list[i], gt_mistakes_count(v->ledger) ? 2 : 3);
 	gt_put_more(p, v, 14, groups->count > most ? groups->count - most : 0);
@@ -82,7 +88,8 @@ static bool held_at_peak(const struct gt_site *site)
 
 static int most_at_peak(const void *a, const void *b)
 {
-	const struct gt_site *x = a, *y = b;
+	const struct gt_site *x = *(const struct gt_site *const *)a;
+	const struct gt_site *y = *(const struct gt_site *const *)b;
 
 	if (x->bytes_at_peak != y->bytes_at_peak)
 		return x->bytes_at_peak > y->bytes_at_peak ? -1 : 1;
@@ -96,35 +103,39 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
 	size_t count, most = gt_mistakes_count(l) > 1 ? 1 : 3;
-	struct gt_site *holders = gt_place_sites(l, v->frames, held_at_peak, &count);
 	unsigned column = HOLDER_COLUMN; /* of where they are */
+	const struct gt_site **holders;
+	struct gt_place_sites sites;
 
+	gt_place_sites_init(&sites, l, v->frames, held_at_peak);
+	holders = sites.list;
+	count = sites.count;
 	qsort(holders, count, sizeof *holders, most_at_peak);
-	gt_places_list_sites(v->frames, holders, count);
+	gt_places_list_sites(v->frames, &sites, LISTED);
 	gt_print_line(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
 		      gt_format_bytes(text, l->peak_bytes),
 		      gt_format_span(when, gt_view_elapsed(v, l->peak_ns)));
 	for (size_t i = 0; i < count && i < most; i++) {
 		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
-								   (enum gt_kind)holders[i].kind,
-								   holders[i].live_at_peak));
+								   (enum gt_kind)holders[i]->kind,
+								   holders[i]->live_at_peak));
 
 		column = end > column ? end : column;
 	}
 	for (size_t i = 0; i < count && i < most; i++) {
-		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i].bytes_at_peak), 12);
+		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_PLAIN, "%s",
-			     gt_kind_count(count_text, (enum gt_kind)holders[i].kind,
-					   holders[i].live_at_peak));
+			     gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
+					   holders[i]->live_at_peak));
 		gt_print_tab(p, column);
 		gt_print_need(p, GT_WHERE_LEAST);
-		gt_place_put(p, v, holders[i].stack, gt_print_left(p));
+		gt_place_put(p, v, holders[i]->stack, gt_print_left(p));
 		gt_print_end(p);
 	}
 	gt_put_more(p, v, 14, count > most ? count - most : 0);
 	gt_print_end(p);
-	free(holders);
+	gt_place_sites_fini(&sites);
 }
 
 /* A path as a shell takes it: plain where it can be, quoted otherwise. */

@@ -11,6 +11,11 @@
 #include "base/containers.h"
 #include "base/mem.h"
 
+/* A node of the tree of stacks, once no more are added. */
+struct packed_node {
+	uint32_t parent, frame;
+};
+
 struct gt_catalog {
 	struct gt_recorded_module *modules;
 	size_t module_count, module_room;
@@ -34,6 +39,8 @@ struct gt_catalog {
 	size_t part_count, part_room;
 	uint32_t *part_of; /* by stack: its index in `parts`, + 1; 0: it is whole */
 	size_t part_of_size;
+	struct packed_node *packed; /* instead of `tree` and `stack_of`, at a third of the memory */
+	size_t packed_count;
 	struct gt_trace_frame asked[GT_STACK_FRAMES_MAX]; /* of the latest gt_recording_stack */
 };
 
@@ -94,6 +101,7 @@ void gt_catalog_free(struct gt_catalog *c)
 	gt_intern_free(c->part_ids);
 	free(c->parts);
 	free(c->part_of);
+	free(c->packed);
 	gt_intern_free(c->places);
 	gt_intern_free(c->texts);
 	free(c);
@@ -210,28 +218,79 @@ static uint64_t *take_frames(struct gt_catalog *c, const struct gt_definitions *
 	return numbers;
 }
 
-/* The catalog's nodes of a trace's: a caller's node comes before those of its callees. */
-static uint32_t *take_nodes(struct gt_catalog *c, const struct gt_definitions *d)
+/* The first trace's numbers of frames mostly are ours: then we take its tree as it is. */
+static bool adopt_tree(struct gt_catalog *c, const uint64_t *frames, struct gt_definitions *d)
+{
+	size_t count = gt_intern_count(c->frames);
+
+	if (c->tree.count || !d->frames || gt_intern_count(d->frames) != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (frames[i] != i)
+			return false;
+	c->tree = d->tree;
+	d->tree = (struct gt_stack_tree){ 0 };
+	return true;
+}
+
+/*
+ * The catalog's nodes of a trace's, NULL if they are the same: a caller's node comes before those
+ * of its callees.
+ */
+static uint32_t *take_nodes(struct gt_catalog *c, struct gt_definitions *d)
 {
 	uint64_t *frames = take_frames(c, d);
-	uint32_t *nodes = gt_alloc((d->tree.count + 1) * sizeof *nodes);
+	uint32_t *nodes = NULL;
 
-	for (size_t i = 1; i < d->tree.count; i++)
-		nodes[i] = gt_stack_tree_child(&c->tree, nodes[d->tree.nodes[i].parent],
-					       frames[d->tree.nodes[i].frame]);
+	if (!adopt_tree(c, frames, d)) {
+		nodes = gt_alloc((d->tree.count + 1) * sizeof *nodes);
+		for (size_t i = 1; i < d->tree.count; i++)
+			nodes[i] = gt_stack_tree_child(&c->tree, nodes[d->tree.nodes[i].parent],
+						       frames[d->tree.nodes[i].frame]);
+	}
 	free(frames);
 	return nodes;
 }
 
-static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *d)
+static uint32_t *take_stacks(struct gt_catalog *c, struct gt_definitions *d)
 {
 	uint32_t *nodes = take_nodes(c, d);
 	uint32_t *stacks = gt_alloc((d->stack_count + 1) * sizeof *stacks);
 
 	for (size_t i = 0; i < d->stack_count; i++)
-		stacks[i + 1] = add_stack(c, nodes[d->stacks[i]]);
+		stacks[i + 1] = add_stack(c, nodes ? nodes[d->stacks[i]] : d->stacks[i]);
 	free(nodes);
 	return stacks;
+}
+
+void gt_catalog_pack(struct gt_catalog *c)
+{
+	if (c->packed || !c->tree.count)
+		return;
+	c->packed_count = c->tree.count;
+	c->packed = gt_alloc(c->packed_count * sizeof *c->packed);
+	for (size_t i = 0; i < c->packed_count; i++)
+		c->packed[i] = (struct packed_node){ c->tree.nodes[i].parent,
+						     (uint32_t)c->tree.nodes[i].frame };
+	gt_stack_tree_fini(&c->tree);
+	free(c->stack_of);
+	c->stack_of = NULL;
+	c->node_count = 0;
+}
+
+/* The nodes get the numbers that they had, as they are added in the same order. */
+static void unpack(struct gt_catalog *c)
+{
+	for (size_t i = 1; i < c->packed_count; i++)
+		gt_stack_tree_child(&c->tree, c->packed[i].parent, c->packed[i].frame);
+	if (c->packed)
+		GT_REACH(c->stack_of, c->node_count, c->packed_count);
+	for (size_t i = 0; c->packed && i < c->stack_count; i++)
+		if (i >= c->part_of_size || !c->part_of[i])
+			c->stack_of[c->stacks[i]] = (uint32_t)i;
+	free(c->packed);
+	c->packed = NULL;
+	c->packed_count = 0;
 }
 
 /* If a number is defined twice, the last definition counts; 0 means no place. */
@@ -266,10 +325,12 @@ static void take_names(struct gt_catalog *c, uint32_t process, const struct gt_d
 }
 
 void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t process,
-		     const struct gt_definitions *d)
+		     struct gt_definitions *d)
 {
+	unpack(c);
 	take_names(c, process, d);
 	map->stacks = take_stacks(c, d);
+	gt_definitions_forget_stacks(d);
 	take_places(c, map, d);
 	map->series = gt_alloc((d->series_count + 1) * sizeof *map->series);
 	for (size_t i = 0; i < d->series_count; i++)
@@ -329,21 +390,49 @@ uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack)
 	return key ? key->stack : stack;
 }
 
-static const struct gt_trace_frame *frame_at(const struct gt_catalog *c, uint32_t node)
+/* A node's frame; `node` becomes that of its caller. */
+static uint32_t step_out(const struct gt_catalog *c, uint32_t *node)
+{
+	const struct gt_stack_node *in_tree;
+	uint32_t frame;
+
+	if (c->packed) {
+		frame = c->packed[*node].frame;
+		*node = c->packed[*node].parent;
+		return frame;
+	}
+	in_tree = &c->tree.nodes[*node];
+	*node = in_tree->parent;
+	return (uint32_t)in_tree->frame;
+}
+
+size_t gt_recording_stack_numbers(const struct gt_recording *r, uint32_t stack,
+				  uint32_t numbers[GT_STACK_FRAMES_MAX])
+{
+	const struct gt_catalog *c = r->catalog;
+	size_t count = 0;
+
+	for (uint32_t node = c->stacks[stack]; node;)
+		numbers[count++] = step_out(c, &node);
+	return count;
+}
+
+const struct gt_trace_frame *gt_recording_frame(const struct gt_recording *r, uint32_t number)
 {
 	size_t size;
 
-	return gt_intern_get(c->frames, (uint32_t)c->tree.nodes[node].frame, &size);
+	return gt_intern_get(r->catalog->frames, number, &size);
 }
 
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames)
 {
 	struct gt_catalog *c = r->catalog;
-	size_t count = 0;
+	uint32_t numbers[GT_STACK_FRAMES_MAX];
+	size_t count = gt_recording_stack_numbers(r, stack, numbers);
 
-	for (uint32_t node = c->stacks[stack]; node; node = c->tree.nodes[node].parent)
-		c->asked[count++] = *frame_at(c, node);
+	for (size_t i = 0; i < count; i++)
+		c->asked[i] = *gt_recording_frame(r, numbers[i]);
 	*frames = c->asked;
 	return count;
 }
@@ -354,7 +443,7 @@ size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, si
 	size_t count = 0;
 
 	for (uint32_t node = c->stacks[stack]; node && count < most; count++)
-		node = c->tree.nodes[node].parent;
+		step_out(c, &node);
 	return count;
 }
 

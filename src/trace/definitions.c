@@ -194,24 +194,47 @@ static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_
 	return (struct gt_trace_frame){ GT_NO_MODULE, address };
 }
 
+/* How many of the outermost frames the latest stack has, too. */
+static size_t in_common(const struct gt_latest_stack *latest, const uint64_t *frames, size_t count)
+{
+	size_t same = 0;
+
+	while (same < count && same < latest->count &&
+	       frames[count - 1 - same] == latest->frames[latest->count - 1 - same])
+		same++;
+	return same;
+}
+
+/* Stacks that follow each other mostly have the same callers: these are not looked up again. */
 static bool add_stack(struct gt_definitions *d, struct gt_bytes *b)
 {
+	struct gt_latest_stack *latest = &d->latest;
 	uint64_t address = 0, frames[GT_STACK_FRAMES_MAX];
-	size_t count = 0;
+	uint32_t node = 0;
+	size_t count = 0, same;
 
 	if (!d->frames)
 		d->frames = gt_intern_new();
 	while (gt_bytes_left(b)) {
-		struct gt_trace_frame frame;
-
 		address = gt_advance(address, gt_get_varint(b));
 		if (b->bad || count == GT_STACK_FRAMES_MAX)
 			return false;
-		frame = place_frame(d, address);
-		frames[count++] = gt_trace_frame_intern(d->frames, &frame);
+		frames[count++] = address;
 	}
+	same = in_common(latest, frames, count);
+	if (same)
+		node = latest->nodes[same - 1];
+	for (size_t i = same; i < count; i++) {
+		struct gt_trace_frame frame = place_frame(d, frames[count - 1 - i]);
+
+		node = gt_stack_tree_child(&d->tree, node,
+					   gt_trace_frame_intern(d->frames, &frame));
+		latest->nodes[i] = node;
+	}
+	latest->count = count;
+	memcpy(latest->frames, frames, count * sizeof *frames);
 	GT_GROW(d->stacks, d->stack_count, d->stack_room);
-	d->stacks[d->stack_count++] = gt_stack_tree_add(&d->tree, frames, count);
+	d->stacks[d->stack_count++] = node;
 	return true;
 }
 
@@ -266,6 +289,9 @@ bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t
 		if (!payload || tag == GT_DEF_END)
 			return false;
 		record.end = payload + length;
+		/* anything else may change what an address means */
+		if (tag != GT_DEF_STACK)
+			d->latest.count = 0;
 		if (tag < sizeof adders / sizeof *adders && adders[tag] && !adders[tag](d, &record))
 			return false;
 	}
@@ -279,6 +305,7 @@ void gt_definitions_forget_stacks(struct gt_definitions *d)
 	free(d->stacks);
 	d->frames = NULL;
 	d->stacks = NULL;
+	d->latest.count = 0;
 }
 
 void gt_definitions_free(struct gt_definitions *d)

@@ -61,6 +61,14 @@ struct gt_trace_text {
 	size_t size; /* of the value, which may contain NUL bytes */
 };
 
+/* The latest stack: its addresses, innermost first, and the nodes of its frames, outermost first.
+ */
+struct gt_latest_stack {
+	uint64_t frames[GT_STACK_FRAMES_MAX];
+	uint32_t nodes[GT_STACK_FRAMES_MAX];
+	size_t count;
+};
+
 /* All definitions of a trace. */
 struct gt_definitions {
 	struct gt_arena strings;
@@ -71,6 +79,7 @@ struct gt_definitions {
 	struct gt_intern *frames;  /* these, struct gt_trace_frame each; NULL: none yet */
 	uint32_t *stacks;          /* stack number n is the tree's node stacks[n - 1] */
 	size_t stack_count, stack_room;
+	struct gt_latest_stack latest;
 	struct gt_trace_place *places;
 	size_t place_count, place_room;
 	struct gt_trace_name *names;

@@ -161,6 +161,10 @@ uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack);
  */
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames);
+/* The same frames by number, which is small; and the frame of a number. */
+size_t gt_recording_stack_numbers(const struct gt_recording *r, uint32_t stack,
+				  uint32_t numbers[GT_STACK_FRAMES_MAX]);
+const struct gt_trace_frame *gt_recording_frame(const struct gt_recording *r, uint32_t number);
 /* How many frames it has, counted up to `most`. */
 size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most);
 /* The depth at which the recorder may have cut the stack; 0: it is complete. */

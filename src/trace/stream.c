@@ -98,7 +98,6 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 	s->was_running = gt_process_runs(&s->process);
 	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),
 			gt_reader_definitions(s->reader));
-	gt_definitions_forget_stacks(gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 
@@ -203,6 +202,7 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			part_stack(r, event, first);
 		return 1;
 	}
+	gt_catalog_pack(r->catalog);
 	return 0;
 }
 

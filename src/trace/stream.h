@@ -26,9 +26,11 @@ struct gt_catalog_map {
 	uint16_t *series; /* by series number */
 };
 
-/* Adds what a process's trace defines; doing so again does no harm. */
+/* Adds what a process's trace defines, and takes its stacks; doing so again does no harm. */
 void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t process,
-		     const struct gt_definitions *d);
+		     struct gt_definitions *d);
+/* Gives back the memory that serves to add stacks, until more are added. */
+void gt_catalog_pack(struct gt_catalog *c);
 void gt_catalog_map_fini(struct gt_catalog_map *map);
 /* The number of a part of a stack. */
 uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_many_stacks.py - memory of the commands that read a recording of many distinct stacks."""
 
-STACKS = 50_000
+STACKS = 20_000
 REPORT = 680  # bytes for each stack whose only resource leaked, with all that a command keeps of it
 PEAK = 540  # the same at the peak, without what is alive at the end
 JUDGED = 720  # with the words by which another recording recognises it

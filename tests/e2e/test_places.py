@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import pathlib
+import shutil
 
 import pages
 
@@ -271,3 +272,22 @@ def test_rows_of_the_page_are_places(case):
     assert len(by_stack) == len(corpus.stacks), "--by stack keeps every address apart"
     by_file = rows_of(case, name, "--by", "file")[1]
     assert len(by_file) < len(rows) and not any(":" in row["words"] for row in by_file), by_file
+
+
+# Two lines in 200 instances of a template. Without the jump in place of a last call, which leaves no frame behind.
+
+def test_two_lines_in_200_instances_are_two_call_sites(case):
+    compiler = shutil.which("c++") or case.skip("there is no compiler")
+    programs = case.source / "tests" / "places" / "programs"
+    for level in ("-O0", "-O2"):
+        made = case.run(compiler, "-g", level, "-fno-optimize-sibling-calls", "-DINSTANCES=200",
+                        programs / "templates.cpp", "-o", "app", "-lOpenCL")
+        assert made.status == 0, made.err
+        assert case.gputrack("run", "-q", "-o", f"app{level}.gt", "./app", env=case.pocl()).status == 0
+        recording = f"app{level}.gt"
+        stacks = case.report(recording, "leakage", "--by", "stack")["groups"]
+        assert sum(group["kind"] == "buffer" for group in stacks) == 400, level
+        groups = [group for group in case.report(recording, "leakage", "--root", programs)["groups"]
+                  if group["kind"] == "buffer"]
+        assert [(group["count"], group["place"]["at"]) for group in groups] == [
+            (200, "store::Tile::reserve templates.cpp:16"), (200, "store::Tile::reserve templates.cpp:17")], level

@@ -4,6 +4,7 @@
 
 #include <locale.h>
 
+#include "judge/site_key.h"
 #include "ledger/ledger.h"
 #include "replay/place.h"
 
@@ -208,6 +209,64 @@ static void callers_tell_the_places_of_a_list_apart(void **state)
 	close_fixture(&f);
 }
 
+#define WALK(line)                                                                                 \
+	{                                                                                          \
+		"walk", "/work/app/src/tree.c", line, APP                                          \
+	}
+
+/* How deep a tree is walked says nothing; from which line, does. */
+static void recursion_is_said_once_at_any_depth(void **state)
+{
+	static const struct call leaf[] = { { "load", "/work/app/src/load.c", 7, APP },
+					    WALK(12),
+					    { "main", "/work/app/src/main.c", 3, APP },
+					    { 0 } };
+	static const struct call deep[] = { { "load", "/work/app/src/load.c", 7, APP },
+					    WALK(12),
+					    WALK(12),
+					    { "each", "/usr/include/c++/12/algorithm", 9, APP },
+					    WALK(12),
+					    { "main", "/work/app/src/main.c", 3, APP },
+					    { 0 } };
+	static const struct call right[] = { { "load", "/work/app/src/load.c", 7, APP },
+					     WALK(12),
+					     WALK(13),
+					     { "main", "/work/app/src/main.c", 3, APP },
+					     { 0 } };
+	static const struct call itself[] = {
+		WALK(12), WALK(12), { "main", "/work/app/src/main.c", 3, APP }, { 0 }
+	};
+	static const struct call once[] = { WALK(12),
+					    { "main", "/work/app/src/main.c", 3, APP },
+					    { 0 } };
+	const struct call *const all[] = { leaf, deep, right, itself, once };
+	struct fixture f;
+	struct gt_view v;
+	struct gt_site sites[5];
+
+	open_fixture(&f, all, 5, &nameless);
+	v = (struct gt_view){ .recording = f.recording, .frames = f.frames };
+	assert_int_equal(gt_place_key(f.frames, f.stacks[0]), gt_place_key(f.frames, f.stacks[1]));
+	assert_int_not_equal(gt_place_key(f.frames, f.stacks[0]),
+			     gt_place_key(f.frames, f.stacks[2]));
+	assert_int_equal(gt_place_key(f.frames, f.stacks[3]), gt_place_key(f.frames, f.stacks[4]));
+	gt_places_list(f.frames, f.stacks + 1, 2);
+	assert_text(&f, 1, "load src/load.c:7 < walk src/tree.c:12 < main src/main.c:3");
+	assert_text(&f, 2, "load src/load.c:7 < walk src/tree.c:12 < walk src/tree.c:13");
+	for (size_t i = 0; i < 5; i++)
+		sites[i] = (struct gt_site){ .stack = f.stacks[i] };
+	/* another recording recognises them without lines */
+	assert_int_equal(gt_site_key(&v, &sites[3], 0, GT_BY_LINE),
+			 gt_site_key(&v, &sites[4], 0, GT_BY_LINE));
+	assert_int_equal(gt_site_key(&v, &sites[0], 0, GT_BY_LINE),
+			 gt_site_key(&v, &sites[2], 0, GT_BY_LINE));
+	assert_int_not_equal(gt_site_key(&v, &sites[0], 0, GT_BY_LINE),
+			     gt_site_key(&v, &sites[4], 0, GT_BY_LINE));
+	assert_int_not_equal(gt_site_key(&v, &sites[3], 0, GT_BY_STACK),
+			     gt_site_key(&v, &sites[4], 0, GT_BY_STACK));
+	close_fixture(&f);
+}
+
 static void the_frame_to_point_at_has_a_line(void **state)
 {
 	static const struct call bare[] = { { "load", NULL, 0, APP },
@@ -392,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_place_is_the_innermost_own_frame_and_what_it_called),
 		cmocka_unit_test(stacks_with_the_same_words_are_one_place),
 		cmocka_unit_test(callers_tell_the_places_of_a_list_apart),
+		cmocka_unit_test(recursion_is_said_once_at_any_depth),
 		cmocka_unit_test(the_frame_to_point_at_has_a_line),
 		cmocka_unit_test(what_says_least_is_left_out_first),
 		cmocka_unit_test(a_part_of_a_stack_is_a_place_with_its_frames),

@@ -67,6 +67,70 @@ static void rewinding_returns_the_same_events(void **state)
 	free(all.list);
 }
 
+/* All stacks of the recording; the caller frees them. */
+static struct gt_trace_frame *copy_stacks(struct gt_recording *r, size_t *count)
+{
+	struct gt_trace_frame *all = NULL;
+	const struct gt_trace_frame *frames;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < gt_recording_stack_count(r); i++) {
+		size_t depth = gt_recording_stack(r, i, &frames);
+
+		assert_int_equal(gt_recording_stack_depth(r, i, GT_STACK_FRAMES_MAX), depth);
+		for (size_t k = 0; k < depth; k++) {
+			GT_GROW(all, *count, room);
+			all[(*count)++] = frames[k];
+		}
+	}
+	return all;
+}
+
+/* When a recording has been read, its stacks are packed; another reading unpacks them. */
+static void stacks_keep_their_numbers_when_a_recording_is_read_again(void **state)
+{
+	enum { STACKS = 300 };
+	const char *folder = fresh_folder();
+	struct gt_trace_frame *before, *after;
+	struct gt_recording *r;
+	struct process p[2];
+	struct gt_event e;
+	size_t count, again;
+	uint32_t process;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		start_process(&p[i], folder, 11 + i);
+		for (uint64_t depth = 1; depth <= STACKS; depth++)
+			gt_lane_event(p[i].lane,
+				      &(struct gt_event){ .time_ns = gt_now_ns(),
+							  .handle = depth,
+							  .tid = 11 + i,
+							  .stack = stack_of(&p[i], depth),
+							  .function = GT_FN_clCreateUserEvent });
+		end_writer(p[i].writer);
+	}
+	r = open_recording(folder, 0);
+	while (gt_recording_next(r, &e, &process) > 0)
+		assert_int_equal(e.stack, e.handle);
+	before = copy_stacks(r, &count);
+	assert_int_equal(count, 3 * STACKS);
+	for (int round = 0; round < 2; round++) {
+		gt_recording_rewind(r);
+		while (gt_recording_next(r, &e, &process) > 0)
+			assert_int_equal(e.stack, e.handle);
+		after = copy_stacks(r, &again);
+		assert_int_equal(again, count);
+		for (size_t i = 0; i < count; i++) {
+			assert_int_equal(after[i].module, before[i].module);
+			assert_int_equal(after[i].address, before[i].address);
+		}
+		free(after);
+	}
+	free(before);
+	gt_recording_close(r);
+}
+
 /* Returns how many events can be read in order, with few descriptors allowed. */
 static int read_with_few_descriptors(const char *folder, const struct events *all)
 {
@@ -311,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_are_merged_by_time),
 		cmocka_unit_test(rewinding_returns_the_same_events),
+		cmocka_unit_test(stacks_keep_their_numbers_when_a_recording_is_read_again),
 		cmocka_unit_test(more_processes_than_descriptors_are_read_at_once),
 		cmocka_unit_test(only_the_requested_process_is_read),
 		cmocka_unit_test(a_folder_without_traces_is_not_a_recording),

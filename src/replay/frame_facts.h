@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame_facts.h - what the rules of places and of plumbing ask of a frame, as flags and hashes.
+ *
+ * Programs have few frames and many stacks: struct gt_frames finds the facts of a recorded address
+ * once, and the place of a stack is chosen by them, without a name.
+ */
+#pragma once
+
+#include "replay/own.h"
+#include "symbol/symbol.h"
+
+enum {
+	GT_FRAME_NAMED = 1 << 0, /* it has a function */
+	GT_FRAME_OWN = 1 << 1,
+	GT_FRAME_CXX = 1 << 2,         /* a function of the C++ library */
+	GT_FRAME_INTERPRETER = 1 << 3, /* its module is one */
+	GT_FRAME_LIBRARY = 1 << 4, /* its module is one worth naming, if no function has a name */
+	GT_FRAME_JIT = 1 << 5,
+	GT_FRAME_PROGRAM = 1 << 6, /* its module is a program that was recorded, or unknown */
+	/* plumbing */
+	GT_FRAME_INNER = 1 << 7, /* between the program's call and us */
+	GT_FRAME_OUTER = 1 << 8, /* starts a program or a thread */
+	GT_FRAME_LIBC = 1 << 9,
+	GT_FRAME_CALL = 1 << 10, /* a function of CUDA's API */
+};
+
+/* Hashes of words: equal in every recording. */
+struct gt_frame_facts {
+	uint64_t words; /* as a place says the frame: function, file, line */
+	uint64_t name;  /* the function alone */
+	uint64_t site;  /* for judge/site_key.h: function, the file's name; else the module's */
+	uint32_t via; /* on the way to the API: the function's last parts, else the module's name */
+	uint32_t module; /* 0: unknown */
+	uint32_t flags;
+};
+
+/* All facts of a frame. */
+struct gt_frame_facts gt_frame_facts_of(struct gt_own *own, const struct gt_frame *frame);
+/* The flags of plumbing alone. */
+uint32_t gt_frame_plumbing(const struct gt_frame *frame);
+
+/* Mixes a number, or a word (NULL: none), into a hash. */
+uint64_t gt_facts_add(uint64_t hash, uint64_t number);
+uint64_t gt_facts_add_word(uint64_t hash, const char *word);
+
+/*
+ * The frames of a stack without plumbing: from `first` up to `end`, but `call` in place of `first`.
+ * A stack of nothing but plumbing stays whole. `keep_call`: the API's own frame stays, as nothing
+ * else names the call.
+ */
+struct gt_fold {
+	size_t first, end, call;
+};
+struct gt_fold gt_frame_fold(const struct gt_frame_facts *frames, size_t count, bool keep_call);
+
+/* Functions of frames in a place. */
+bool gt_frame_is_python(const struct gt_frame *frame);
+/* What a place says of a frame on the way to the API; the caller frees it. */
+char *gt_frame_via(const struct gt_frame *frame);
