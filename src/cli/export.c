@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
 #include "export/export.h"
@@ -52,6 +53,7 @@ static const char *const format_names[] = {
 
 struct settings {
 	int format, weight;
+	struct gt_strictness strict;
 	struct gt_input input;
 };
 
@@ -72,6 +74,7 @@ static const struct gt_option options[] = {
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -181,7 +184,8 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 {
 	struct gt_export export = { .recording = recording,
 				    .tick = gt_progress_tick,
-				    .weight = (enum gt_weight)s->weight };
+				    .weight = (enum gt_weight)s->weight,
+				    .strict = s->strict };
 	struct gt_output output;
 	int e;
 
@@ -216,6 +220,19 @@ static int check_by(struct settings *s)
 			   "pprof, collapsed, speedscope or chrome");
 }
 
+/* Events have an outcome; what leaked in the end is no part of them. */
+static int check_strict(const struct settings *s)
+{
+	static const char *const names[] = { "killed-is-leak", "running-is-leak" };
+	bool has_leaks = formats[s->format].ways != BY_CODE;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (gt_option_needs(&gt_export_syntax, names[i], has_leaks,
+				    "--format pprof, collapsed, speedscope, chrome or prometheus"))
+			return GT_EXIT_USAGE;
+	return 0;
+}
+
 /* Refuses binary output on a terminal, and text in a file named as if it were compressed. */
 static int check(struct settings *s)
 {
@@ -233,7 +250,7 @@ static int check(struct settings *s)
 				       "%s is binary and does not suit a terminal: write it to a "
 				       "file with -o NAME%s",
 				       format_names[s->format], formats[s->format].suffix);
-	if (check_by(s))
+	if (check_by(s) || check_strict(s))
 		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_export_syntax, "value",
 			       write == gt_export_collapsed || write == gt_export_speedscope,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
 #include "page/server.h"
@@ -20,6 +21,7 @@ struct settings {
 	uint64_t threshold_kb, port;
 	const char *listen;
 	bool serve;
+	struct gt_strictness strict;
 };
 
 /* clang-format off */
@@ -44,6 +46,7 @@ static const struct gt_option options[] = {
 	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE instead of NAME.html (-: stdout)" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -95,6 +98,7 @@ static int recording_data(const struct settings *s, FILE *out, struct gt_error *
 		return e;
 	page = gt_page_new(recording, frames, gt_input_held(&s->input, frames), gt_progress_tick);
 	gt_progress_end();
+	page->strict = s->strict;
 	gt_page_data(page, (double)s->threshold_kb, out);
 	gt_page_free(page);
 	gt_frames_free(frames);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
 #include "plot/picture.h"
@@ -22,6 +23,7 @@ struct settings {
 	const char *size, *smi, *usage;
 	uint64_t threshold_kb, gpu;
 	bool dark;
+	struct gt_strictness strict;
 	struct gt_input input;
 };
 
@@ -51,6 +53,7 @@ static const struct gt_option options[] = {
 	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),
 	  .help = "same as giving FILE as INPUT" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -298,7 +301,8 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 
 static int plot_recording(struct job *j, struct gt_error *error)
 {
-	struct gt_view v = { .style = gt_terminal_style(stdout, GT_COLOR_NEVER) };
+	struct gt_view v = { .style = gt_terminal_style(stdout, GT_COLOR_NEVER),
+			     .strict = j->settings->strict };
 	int e = gt_input_load(&j->settings->input, j->input, &v.recording, &v.frames, error);
 
 	if (e)

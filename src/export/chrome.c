@@ -218,7 +218,9 @@ static void end_orphans(void *context, const struct gt_ledger *l)
 static bool end_one(void *context, const struct gt_entry *entry)
 {
 	struct chrome *c = context;
-	struct gt_view v = { .recording = c->export->recording, .ledger = c->ledger };
+	struct gt_view v = { .recording = c->export->recording,
+			     .ledger = c->ledger,
+			     .strict = c->export->strict };
 
 	put_end(c, entry, end_of(c, entry),
 		gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING ? NULL :

@@ -33,7 +33,7 @@ static struct sites sites_of(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_replay_run(
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
-	struct gt_view v = { .recording = e->recording, .ledger = l };
+	struct gt_view v = { .recording = e->recording, .ledger = l, .strict = e->strict };
 
 	gt_places_list_ledger(e->frames, l);
 	return (struct sites){ l, gt_site_fates(&v) };

@@ -11,6 +11,7 @@
 
 #include "trace/recording.h"
 #include "replay/frames.h"
+#include "replay/view.h"
 
 /* The weight of a stack, for formats with one number per stack. */
 enum gt_weight {
@@ -30,6 +31,7 @@ struct gt_export {
 	struct gt_frames *held; /* for struct gt_replay */
 	FILE *out;
 	enum gt_weight weight;
+	struct gt_strictness strict;
 	void (*tick)(uint64_t events); /* now and then; may be NULL */
 };
 

@@ -335,7 +335,7 @@ void gt_export_pprof(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_replay_run(
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
-	struct gt_view v = { .recording = e->recording, .ledger = l };
+	struct gt_view v = { .recording = e->recording, .ledger = l, .strict = e->strict };
 	struct gt_site_fates *fates = gt_site_fates(&v);
 	struct profile p = { .export = e,
 			     .strings = gt_intern_new(),

@@ -116,9 +116,10 @@ static void put_fates(FILE *out, const struct gt_ledger *l,
 		}
 }
 
-static void put_unreleased(FILE *out, struct gt_recording *recording, const struct gt_ledger *l)
+static void put_unreleased(const struct gt_export *e, const struct gt_ledger *l)
 {
-	struct gt_view v = { .recording = recording, .ledger = l };
+	struct gt_view v = { .recording = e->recording, .ledger = l, .strict = e->strict };
+	FILE *out = e->out;
 	struct unreleased *u = gt_alloc(sizeof *u);
 
 	gt_fate_each(&v, add_unreleased, u);
@@ -160,7 +161,7 @@ void gt_export_prometheus(const struct gt_export *e)
 	put_one(e->out, "gputrack_held_bytes", "gauge",
 		"Bytes that libraries hold by design until the process ends.",
 		l->held.device_bytes + l->held.host_bytes);
-	put_unreleased(e->out, e->recording, l);
+	put_unreleased(e, l);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
 		put_metric(e->out, l, i);
 	gt_ledger_free(l);

@@ -438,7 +438,8 @@ static void set_json(struct writing *w)
 
 	w->view = (struct gt_view){ .recording = w->page->recording,
 				    .ledger = l,
-				    .frames = w->page->frames };
+				    .frames = w->page->frames,
+				    .strict = w->page->strict };
 	w->fates = gt_site_fates(&w->view);
 	gt_page_rows_init(&w->rows, l, w->page->frames, w->fates);
 	w->marks = gt_alloc((w->rows.count + 1) * sizeof *w->marks);
@@ -489,7 +490,8 @@ void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 	struct writing w = { .page = h, .json = &j, .names = gt_page_names_new(h->frames) };
 	struct gt_view v = { .recording = h->recording,
 			     .ledger = h->sets[0].ledger,
-			     .frames = h->frames };
+			     .frames = h->frames,
+			     .strict = h->strict };
 
 	gt_json_begin(&j, out);
 	j.in_html = true;

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "replay/view.h"
 #include "ledger/growing_sites.h"
 #include "ledger/ledger.h"
 #include "ledger/time_series.h"
@@ -56,6 +57,7 @@ struct gt_page_samples {
 struct gt_page {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
+	struct gt_strictness strict; /* what counts as leaked; may be set after gt_page_new */
 	uint64_t start_ns, end_ns;
 	struct gt_page_set sets[GT_PAGE_SETS_MAX];
 	size_t set_count, process_left_out; /* processes without a set of their own */

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """test_ends.py - how each process ended, as `gputrack run` and `gputrack attach` record it."""
+import gzip
 import os
 import re
 import signal
 
 import harness
+import pages
 
 # how of the program `killed` -> (end, exit status, signal)
 WAYS = {
@@ -140,3 +142,30 @@ def test_a_process_that_ends_while_the_tool_cannot_look_is_told(case):
                       f'kill -STOP $PPID; "$0" {how} leak; kill -CONT $PPID', case.program("endings"),
                       env=case.levelzero(), preexec=harness.no_cores)
         assert only_end(case, f"{how}.gt") == wanted, how
+
+
+def test_every_view_can_count_what_was_alive_when_killed_as_leaked(case):
+    """Page, exports and pictures as reports do."""
+    case.gputrack("run", "-q", "-o", "k.gt", case.program("odd_opencl"), "killed",
+                  env=case.small_opencl(ODD_COUNTS=str(counts(case))))
+    for options, leaked in ((), 0), (("--killed-is-leak",), 1):
+        done = case.gputrack("export", "k.gt", "--format", "prometheus", *options)
+        assert f'gputrack_leaked_resources{{api="opencl",kind="context"}} {leaked}\n' in done.out, done.out
+        done = case.gputrack("export", "k.gt", "--format", "chrome", *options)
+        assert ('"fate": "leaked"' in done.out) == bool(leaked), done.out
+        done = case.gputrack("export", "k.gt", "--format", "pprof", "-o", "k.pb.gz", *options)
+        text = gzip.decompress(case.path("k.pb.gz").read_bytes())
+        assert (b"leaked" in text) == bool(leaked)
+        done = case.gputrack("plot", "k.gt", "-o", "k.txt", *options)
+        assert ("when killed" in case.path("k.txt").read_text() + done.out) == (not leaked), done.out
+        done = case.gputrack("html", "k.gt", "-o", "k.html", *options)
+        if "built without" not in done.err:
+            assert pages.data_of(case.path("k.html"))["sets"][0]["leaked"] == leaked
+    refused = case.gputrack("export", "k.gt", "--format", "tsv", "--killed-is-leak")
+    assert refused.status == 2 and "has no effect here" in refused.err, refused.err
+
+
+def counts(case):
+    path = case.path("counts")
+    path.write_bytes(bytes(8200))
+    return path

@@ -72,6 +72,22 @@ def test_helgrind(case):
     under_valgrind(case, "helgrind")
 
 
+def test_rr(case):
+    """Recorded by rr; it needs the processor's counters, which few virtual machines have."""
+    if not shutil.which("rr"):
+        case.skip("rr is not installed")
+    record = ("rr", "record", "-n", "-o")
+    tried = case.run(*record, case.path("tried"), "true")
+    if tried.status:
+        case.skip(f"rr cannot record here: {tried.err.strip().splitlines()[-1]}")
+    command = case.program("ze_locked"), *SHAPES
+    env = case.levelzero()
+    bare = case.run(*record, case.path("bare"), *command, env=env)
+    run = case.gputrack("run", "-q", "-o", "rr.gt", *record, case.path("recorded"), *command, env=env)
+    assert bare.status == 0 and (run.status, run.out) == (bare.status, bare.out), (run.status, run.out, run.err)
+    assert allocations(case, "rr.gt") == int(bare.out.split()[1])
+
+
 def locked(case, program, env, filter, calls, allowed=()):
     """A program that allows itself what it needs, and those calls; it behaves as bare, recorded."""
     command = [case.program(program), "--filter", filter, "--calls", calls]

@@ -169,6 +169,7 @@ ROWS = (
     row("profiled-builds", "gcov and gprof", held="instruments/programs_built_for_coverage_and_profiles"),
     row("memcheck", "valgrind's memcheck", held="instruments/memcheck"),
     row("helgrind", "valgrind's helgrind", held="instruments/helgrind"),
+    row("rr", "rr record", held="instruments/rr"),
     row("timeout", "timeout(1), signals for the group", held="signals/a_signal_from_timeout_arrives_once"),
     row("terminal-stop", "stopped and continued in a terminal",
         held="signals/it_can_be_stopped_and_continued_in_a_terminal"),
