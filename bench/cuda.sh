@@ -10,6 +10,7 @@ unset CUDA_INJECTION64_PATH
 
 rounds=${ROUNDS:-3} # of processes; each has rounds of its own
 door=$build/libgputrack_cuda.so
+preload=$build/libgputrack_preload.so
 program=$build/bench/cuda_calls
 fake=$build/tests/fake/cuda
 
@@ -35,9 +36,8 @@ run_once() {
 	keep_samples "$name" "$work/out"
 }
 
-record() {
-	run_once "$1" env CUDA_INJECTION64_PATH="$door" GPUTRACK_RECORDING="$work/bench.gt" \
-		${2:+"$2"} "$program"
+record() { # NAME of the variant, the variable that opens the door, more
+	run_once "$1" env "$2" GPUTRACK_RECORDING="$work/bench.gt" ${3:+"$3"} "$program"
 	"$build/bench/replay" --read-only "$work/bench.gt" >"$work/replayed" ||
 		die "cannot read what $1 recorded"
 	[ "$(value_of events "$work/out")" = "$(value_of events "$work/replayed")" ] ||
@@ -49,12 +49,18 @@ record() {
 for i in $(seq "$rounds"); do
 	run_once "bare" "$program"
 	run_once "CUPTI, empty callback" env CUDA_INJECTION64_PATH="$build/bench/cupti_idle.so" "$program"
-	record "door, no stacks" GPUTRACK_STACKS=0
-	record "door, stacks"
+	record "door through CUPTI, no stacks" "CUDA_INJECTION64_PATH=$door" GPUTRACK_STACKS=0
+	record "door through CUPTI, stacks" "CUDA_INJECTION64_PATH=$door"
+	if [ -f "$preload" ]; then
+		run_once "preloaded, not recording" env "LD_PRELOAD=$preload" "$program"
+		record "direct door, no stacks" "LD_PRELOAD=$preload" GPUTRACK_STACKS=0
+		record "direct door, stacks" "LD_PRELOAD=$preload"
+	fi
 	[ -z "$sanitizer" ] || run_once "compute-sanitizer --leak-check full" \
 		"$sanitizer" --leak-check full "$program" 1
 done
-printf 'goal\t%s\t600\n' "door, stacks" >>"$work/samples"
+printf 'goal\t%s\t300\n' "direct door, stacks" >>"$work/samples"
+printf 'goal\t%s\t120\n' "direct door, no stacks" >>"$work/samples"
 
 echo "Driver: $(value_of driver "$work/out")${fake:+ (a stand-in on host memory: no GPU here)}." \
 	"Each call has a stack of $(value_of frames "$work/out") frames and those of CUDA's libraries." \

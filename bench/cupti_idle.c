@@ -5,7 +5,7 @@
  * This is CUPTI's own cost: no tool based on CUPTI can be cheaper. Loaded by the driver
  * through CUDA_INJECTION64_PATH, as the door is.
  */
-#include "capture/cuda/cuda.h"
+#include "capture/cuda/subscriber.h"
 
 #include <stdio.h>
 

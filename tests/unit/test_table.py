@@ -22,7 +22,10 @@ COMMANDS = {str((pathlib.Path(entry["directory"]) / entry["file"]).resolve().rel
 DOORS = {"opencl.def": "src/capture/opencl/opencl_layer.c",
          "opencl_ext.def": "src/capture/opencl/opencl_layer.c",
          "levelzero.def": "src/capture/levelzero/wrappers.c",
-         "cuda.def": "src/capture/cuda/cuda_calls.c"}
+         "cuda.def": "src/capture/cuda/direct.c"}
+# without CUDA's header there is nothing to compare its rows with
+if "GT_HAVE_CUDA_H" not in COMMANDS.get(DOORS["cuda.def"], {}).get("command", ""):
+    COMMANDS.pop(DOORS["cuda.def"], None)
 ROW = re.compile(r"^FN\((\w+),.*?\n(?=FN|ALSO|/\*|\n|\Z)", re.M | re.S)
 # rows that stand for what nobody calls
 NO_CALLS = {"cuda_static.def", "nsys.def"}

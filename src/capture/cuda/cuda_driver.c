@@ -9,31 +9,32 @@
 
 #include "api/cuda_abi.h"
 #include "base/small_printf.h"
+#include "capture/cuda/direct.h"
 
 enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
 
-static CUptiResult (*device_of)(CUcontext context, uint32_t *device);
-static CUresult (*device_name)(char *name, int size, CUdevice device);
+static struct gt_cuda_driver driver;
 static _Atomic bool exiting;
 
 /* Primary contexts by device, as cuDevicePrimaryCtxRetain returned them. */
 static _Atomic uint64_t primary[DEVICES_MAX];
 
 /*
- * The devices of known contexts; CUPTI is asked about others. Context and place share one word, so
- * that no thread sees one without the other: an address has no more than 48 bits.
+ * The devices of known contexts; the driver is asked about others. Context and place share one
+ * word, so that no thread sees one without the other: an address has no more than 48 bits.
  */
 enum { PLACE_BITS = 16 };
 
 static _Atomic uint64_t known[CONTEXTS_MAX];
 
-void gt_cuda_driver_start(const struct gt_cupti *cupti)
+bool gt_cuda_is_preloaded(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	return dlsym(RTLD_DEFAULT, GT_CUDA_PRELOADED);
+}
 
-	device_of = cupti->device_of;
-	if (driver)
-		device_name = (CUresult(*)(char *, int, CUdevice))dlsym(driver, "cuDeviceGetName");
+void gt_cuda_driver_start(const struct gt_cuda_driver *d)
+{
+	driver = *d;
 }
 
 void gt_cuda_driver_exiting(void)
@@ -85,17 +86,6 @@ void gt_cuda_after(enum gt_function_id function, const uint64_t *argv)
 			atomic_store(&known[i], 0);
 }
 
-static const struct gt_cuda_call *cuda_call(const struct gt_call *call)
-{
-	return (const struct gt_cuda_call *)((const char *)call -
-					     offsetof(struct gt_cuda_call, guest.call));
-}
-
-static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
-{
-	return (uint64_t)(uintptr_t)cuda_call(call)->context;
-}
-
 static uint16_t place_of_device(uint32_t device)
 {
 	static _Atomic uint16_t places[DEVICES_MAX];
@@ -104,7 +94,7 @@ static uint16_t place_of_device(uint32_t device)
 
 	if (place || device >= DEVICES_MAX)
 		return place;
-	if (!device_name || device_name(name, sizeof name, (CUdevice)device))
+	if (!driver.device_name || driver.device_name(name, sizeof name, (CUdevice)device))
 		gt_snprintf(name, sizeof name, "CUDA device");
 	gt_snprintf(text, sizeof text, "GPU %u: %s", device, name);
 	place = gt_guest_place(GT_CUDA, text);
@@ -112,7 +102,7 @@ static uint16_t place_of_device(uint32_t device)
 	return place;
 }
 
-/* Uses the first free entry; if there is none, CUPTI is asked again next time. */
+/* Uses the first free entry; if there is none, the driver is asked again next time. */
 static void remember(uint64_t entry)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
@@ -123,7 +113,6 @@ static void remember(uint64_t entry)
 	}
 }
 
-/* `in_driver`: only what is known already. */
 static uint16_t place_of_context(CUcontext context, bool in_driver)
 {
 	uint64_t key = (uint64_t)(uintptr_t)context << PLACE_BITS, entry;
@@ -133,7 +122,7 @@ static uint16_t place_of_context(CUcontext context, bool in_driver)
 	for (size_t i = 0; i < CONTEXTS_MAX && (entry = atomic_load(&known[i])); i++)
 		if (entry >> PLACE_BITS == key >> PLACE_BITS)
 			return (uint16_t)entry;
-	if (in_driver || !context || !device_of || device_of(context, &device))
+	if (in_driver || !context || !driver.device_of || !driver.device_of(context, &device))
 		return 0;
 	place = place_of_device(device);
 	remember(key | place);
@@ -150,7 +139,8 @@ static uint16_t place_of_location(const CUmemLocation *location)
 #define ARG(call, fn, name)     ((call)->argv[fn##__##name])
 #define POINTER(call, fn, name) ((const void *)(uintptr_t)ARG(call, fn, name))
 
-static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+uint16_t gt_cuda_place(const struct gt_call *call, enum gt_function_id row, CUcontext context,
+		       bool in_driver)
 {
 	switch (row) {
 	case GT_FN_cuCtxCreate:
@@ -171,10 +161,11 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 
 		return props ? place_of_location(&props->location) : 0;
 	}
-	default: return place_of_context(cuda_call(call)->context, cuda_call(call)->in_driver);
+	default: return place_of_context(context, in_driver);
 	}
 }
 
+#ifdef GT_HAVE_CUDA_H
 #define IS(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "api/cuda_abi.h: " #theirs)
 
 IS(GT_CUDA_ARRAY_LAYERED, CUDA_ARRAY3D_LAYERED);
@@ -190,6 +181,7 @@ IS(GT_CUDA_BC4_SNORM, CU_AD_FORMAT_BC4_SNORM);
 IS(GT_CUDA_BC7_SRGB, CU_AD_FORMAT_BC7_UNORM_SRGB);
 IS(GT_CUDA_UNORM16X4, CU_AD_FORMAT_UNORM_INT16X4);
 IS(GT_CUDA_SNORM16X4, CU_AD_FORMAT_SNORM_INT16X4);
+#endif
 
 static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels)
 {
@@ -211,7 +203,7 @@ static uint64_t plain_array_bytes(const CUDA_ARRAY_DESCRIPTOR *d)
 				   1);
 }
 
-static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+uint64_t gt_cuda_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	const void *descriptor;
 
@@ -236,5 +228,3 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	default: return 0;
 	}
 }
-
-const struct gt_call_door gt_cuda_door = { .size = size_of, .owner = owner_of, .place = place_of };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cupti.c - loads CUPTI's functions from the first library that has them. */
-#include "capture/cuda/cuda.h"
+#include "capture/cuda/subscriber.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * injection.c - the CUDA door's entry point: the driver loads us at cuInit, we subscribe to CUPTI.
+ * injection.c - CUPTI's way in: the driver loads us at cuInit, we subscribe to CUPTI.
  *
- * CUDA_INJECTION64_PATH names this library; the driver calls InitializeInjection once.
+ * CUDA_INJECTION64_PATH names this library; the driver calls InitializeInjection once. Programs
+ * that preload.c cannot reach are tracked this way.
  */
-#include "capture/cuda/cuda.h"
+#include "capture/cuda/subscriber.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -33,9 +35,26 @@ static void print_refusal(const struct gt_cupti *cupti, CUptiResult result)
 		       (int)getpid(), cupti->path, text ? text : "error", (int)result);
 }
 
+static struct gt_cupti cupti;
+
+static bool device_of(CUcontext context, uint32_t *device)
+{
+	return !cupti.device_of(context, device);
+}
+
+static void start_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	struct gt_cuda_driver driver = { .device_of = device_of };
+
+	if (library)
+		*(void **)&driver.device_name = dlsym(library, "cuDeviceGetName");
+	gt_cuda_driver_start(&driver);
+}
+
 static void subscribe(void)
 {
-	static struct gt_cupti cupti, refused;
+	static struct gt_cupti refused;
 	CUpti_SubscriberHandle subscriber;
 	CUptiResult result = CUPTI_SUCCESS;
 	bool subscribed = false;
@@ -63,7 +82,7 @@ static void subscribe(void)
 			(int)getpid());
 		return;
 	}
-	gt_cuda_driver_start(&cupti);
+	start_driver();
 	if (!gt_cuda_enable_rows(&cupti, subscriber))
 		gt_stderr_line("CUDA is not tracked in process %d: %s reports no function; the "
 			       "program runs on; `gputrack doctor` shows what is missing",
@@ -78,7 +97,7 @@ int InitializeInjection(void)
 	static _Atomic bool started;
 	int saved = errno;
 
-	if (atomic_exchange(&started, true))
+	if (gt_cuda_is_preloaded() || atomic_exchange(&started, true))
 		return 1;
 	gt_guest_start();
 	if (gt_settings_get()->recording || gt_settings_get()->tracker)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statics.c - static variables of device code, read from a module's cubin when it is loaded.
+ * statics.c - finds the static variables of device code.
  *
  * A cubin is an ELF file. Its variables are the objects in the sections .nv.global, .nv.global.init
- * and .nv.constant3; a bit of st_other marks the managed ones. Their device addresses are not in
- * it: module and symbol number stand for the address.
+ * and .nv.constant3; a bit of st_other marks the managed ones. Code that nvcc embedded is a wrapper
+ * that points to a fat binary: cubins for several chips, some of them compressed. They have the
+ * same variables, so one that is not compressed tells them.
  */
-#include "capture/cuda/cuda.h"
+#include "capture/cuda/statics.h"
 
 #include <elf.h>
 #include <string.h>
+
+#include "api/cuda_abi.h"
 
 enum { MANAGED = 4, SYMBOLS_MAX = 1 << 20 };
 
@@ -105,50 +108,69 @@ void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each
 			each_symbol(&c, &head, &section, &left, each, context);
 }
 
-/* The module whose variables are reported, and what the door needs to know. */
-struct module {
-	uint32_t id;
-	CUcontext context;
-	const void *caller;
+/* The header of a fat binary, and that of each entry; data of `bytes` follows the latter. */
+struct fat_header {
+	uint32_t magic;
+	uint16_t version, size;
+	uint64_t bytes;
 };
 
-static uint64_t address_of(const struct module *m, const struct gt_cuda_variable *v)
+struct fat_entry {
+	uint16_t kind, attributes;
+	uint32_t size;
+	uint64_t bytes;
+	uint32_t packed_bytes; /* 0: not compressed */
+};
+
+enum { FAT_MAGIC = 0xba55ed50u, FAT_CUBIN = 2 };
+
+static void fat_variables(const char *fat, gt_cuda_variable_fn *each, void *context)
 {
-	/* user-space addresses never have the top bit set */
-	return UINT64_C(1) << 63 | (uint64_t)m->id << 24 | v->index;
+	struct fat_header head;
+	struct fat_entry entry;
+	uint64_t at;
+
+	memcpy(&head, fat, sizeof head);
+	for (at = 0; at + sizeof entry <= head.bytes; at += entry.size + entry.bytes) {
+		const char *data = fat + head.size + at;
+
+		memcpy(&entry, data, sizeof entry);
+		if (entry.size < sizeof entry || entry.bytes > head.bytes - at)
+			return;
+		if (entry.kind == FAT_CUBIN && !entry.packed_bytes) {
+			gt_cuda_variables(data + entry.size, entry.bytes, each, context);
+			return;
+		}
+	}
 }
 
-static void loaded(void *context, const struct gt_cuda_variable *v)
+/* The section headers are the end of a cubin as compilers write it. */
+static uint64_t cubin_size(const char *bytes)
 {
-	const struct module *m = context;
-	uint64_t argv[] = { address_of(m, v), v->bytes };
-	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
+	Elf64_Ehdr head;
 
-	gt_guest_begin(&call.guest,
-		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable, argv,
-		       m->caller);
-	gt_guest_end(&call.guest, 0, &gt_cuda_door);
-	gt_guest_name(&call.guest, argv[0], v->name);
+	memcpy(&head, bytes, sizeof head);
+	return head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
 }
 
-static void unloaded(void *context, const struct gt_cuda_variable *v)
+void gt_cuda_image_variables(const void *image, gt_cuda_variable_fn *each, void *context)
 {
-	const struct module *m = context;
-	uint64_t argv[] = { address_of(m, v) };
-	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
+	struct {
+		uint32_t magic, version;
+		const char *data;
+	} wrapper;
+	uint32_t magic;
 
-	gt_guest_begin(&call.guest, GT_FN_cudaVariableGone, argv, m->caller);
-	gt_guest_end(&call.guest, 0, &gt_cuda_door);
-}
-
-void gt_cuda_module(CUpti_CallbackId cbid, const CUpti_ResourceData *data, const void *caller)
-{
-	const CUpti_ModuleResourceData *resource = data->resourceDescriptor;
-	struct module module = { .context = data->context, .caller = caller };
-
-	if (!resource)
-		return;
-	module.id = resource->moduleId;
-	gt_cuda_variables(resource->pCubin, resource->cubinSize,
-			  cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED ? loaded : unloaded, &module);
+	memcpy(&magic, image, sizeof magic);
+	if (magic == GT_CUDA_CODE_WRAPPER) {
+		memcpy(&wrapper, image, sizeof wrapper);
+		image = wrapper.data;
+		if (!image)
+			return;
+		memcpy(&magic, image, sizeof magic);
+	}
+	if (magic == FAT_MAGIC)
+		fat_variables(image, each, context);
+	else if (!memcmp(&magic, ELFMAG, SELFMAG))
+		gt_cuda_variables(image, cubin_size(image), each, context);
 }

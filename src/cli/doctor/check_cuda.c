@@ -12,6 +12,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/launch.h"
 #include "cli/nvml.h"
+#include "cli/run/cuda_door.h"
 
 #define DOOR "libgputrack_cuda.so"
 
@@ -134,13 +135,15 @@ static bool check_driver(struct gt_doctor *d, const char *text, int status)
 	return false;
 }
 
-static bool check_cupti(struct gt_doctor *d, const char *text)
+/* `is_only`: there is no other way to track CUDA. */
+static bool check_cupti(struct gt_doctor *d, const char *text, bool is_only)
 {
+	enum gt_finding bad = is_only ? GT_FINDING_BAD : GT_FINDING_NOTE;
 	char path[PATH_MAX], number[32];
 	int result = -1;
 
 	if (!gt_child_first(text, "cupti", path, sizeof path)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "libcupti.so was not found");
+		gt_doctor_say(d, bad, "CUPTI", "libcupti.so was not found");
 		gt_doctor_remedy(d, "install CUDA's cuda-cupti package or pip install "
 				    "nvidia-cuda-cupti, or set GPUTRACK_CUPTI=/…/libcupti.so");
 		return false;
@@ -153,14 +156,33 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 		gt_doctor_say(d, GT_FINDING_GOOD, "CUPTI", "%s", path);
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "%s refuses a subscriber: error %d", path,
-		      result);
+	gt_doctor_say(d, bad, "CUPTI", "%s refuses a subscriber: error %d", path, result);
 	gt_doctor_remedy(
 		d, result == MULTIPLE_SUBSCRIBERS ?
 			   "another profiler is using it: stop that one, or use gputrack attach" :
 			   "it must match the driver: install the CUPTI of its CUDA version, or "
 			   "set GPUTRACK_CUPTI");
 	return false;
+}
+
+/* Which way `gputrack run` takes, and whether it works. */
+static bool check_way(struct gt_doctor *d, const char *text)
+{
+	char path[PATH_MAX];
+	bool is_built = gt_doors_find(path, sizeof path, "libgputrack_preload.so");
+
+	if (is_built && gt_cuda_is_installed()) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "way",
+			      "direct: %s is preloaded, CUPTI is left to others", path);
+		check_cupti(d, text, false);
+		return true;
+	}
+	gt_doctor_say(d, GT_FINDING_NOTE, "way", "through CUPTI: %s",
+		      is_built ? "libcuda.so.1 is not on the loader's path" :
+				 "this build has no libgputrack_preload.so");
+	if (is_built)
+		gt_doctor_remedy(d, "`gputrack run --cuda-door direct` does without CUPTI");
+	return check_cupti(d, text, true);
 }
 
 bool gt_doctor_cuda(struct gt_doctor *d)
@@ -179,9 +201,9 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 	check_gpus(d);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "door", "not in this build");
-		gt_doctor_remedy(d, "rebuild with CUDA toolkit 12.5 or later (CUDA_HOME)");
+		gt_doctor_remedy(d, "rebuild without -Dcuda=disabled");
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "door", "%s", path);
-	return check_cupti(d, text);
+	return check_way(d, text);
 }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/run/cuda_door.h"
 #include "cli/run/device_sampler.h"
 #include "cli/forward.h"
 #include "cli/launch.h"
@@ -39,7 +40,7 @@ struct settings {
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
 	struct gt_own_options own;
-	int with;
+	int with, cuda_way;
 };
 
 enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
@@ -97,6 +98,11 @@ static const struct gt_option options[] = {
 	  AT(with),
 	  .help = "recorder to use: doors (gputrack's own libraries; the default) or nsys (Nsight "
 		  "Systems, for CUDA: must be installed; its export is imported)" },
+	{ .name = "cuda-door", .type = GT_OPTION_CHOICE, .argument = "WAY",
+	  .choices = gt_cuda_way_names, AT(cuda_way),
+	  .local = GT_LOCAL_YES,
+	  .help = "way to track CUDA: direct (around the driver's functions, CUPTI is left to other "
+		  "profilers), cupti, or auto (direct where the driver is installed; the default)" },
 	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
 	  .help = "--with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
 		  "and NAME.sqlite" },
@@ -167,18 +173,6 @@ static void set_first(const char *name, const char *ours)
 	free(list);
 }
 
-/* The driver loads only one such library: one that is already set stays. */
-static void open_cuda(const char *path)
-{
-	const char *other = getenv("CUDA_INJECTION64_PATH");
-
-	if (!other || !*other || !strcmp(other, path))
-		set("CUDA_INJECTION64_PATH", path);
-	else
-		gt_tell("CUDA_INJECTION64_PATH is already set, so CUDA is not tracked: "
-			"unset it to track CUDA");
-}
-
 #ifdef GT_HAVE_EBPF
 #define WITHOUT_DOORS "as root, `%s attach -c PROGRAM` works without them; otherwise install"
 #else
@@ -186,7 +180,7 @@ static void open_cuda(const char *path)
 #endif
 
 /* Not every build has all doors, but at least one must exist. */
-static int open_doors(struct gt_error *error)
+static int open_doors(enum gt_cuda_way way, struct gt_error *error)
 {
 	char path[PATH_MAX];
 	bool any = false;
@@ -201,10 +195,7 @@ static int open_doors(struct gt_error *error)
 		set("ZE_ENABLE_VALIDATION_LAYER", "1");
 		set_first("LD_LIBRARY_PATH", path);
 	}
-	if (gt_doors_find(path, sizeof path, "libgputrack_cuda.so")) {
-		any = true;
-		open_cuda(path);
-	}
+	any |= gt_cuda_open_door(way);
 	if (any)
 		return 0;
 	return gt_error_set(
@@ -240,7 +231,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		set("GPUTRACK_CSV_MORE", "1");
 	if (s->log)
 		set_path("GPUTRACK_LOG", s->log);
-	return open_doors(error);
+	return open_doors((enum gt_cuda_way)s->cuda_way, error);
 }
 
 /* The ranks of a job share one recording, which is named after their launcher's pid. */

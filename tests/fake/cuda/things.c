@@ -2,6 +2,7 @@
 /* things.c - objects without bytes: streams, events, modules, libraries, graphs, textures. */
 #include "fake.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,3 +132,35 @@ TRACED(cuDestroyExternalSemaphore, (CUexternalSemaphore extSem), (extSem),
 PLAIN(cuStreamSynchronize, (CUstream hStream), CUDA_SUCCESS)
 PLAIN(cuIpcGetEventHandle, (CUipcEventHandle * pHandle, CUevent event),
       (memset(pHandle, 0, sizeof *pHandle), CUDA_SUCCESS))
+
+/* By base name, in its newest version. */
+static CUresult find_function(const char *symbol, void **function)
+{
+	static const char *const endings[] = { "_v2", "" };
+	/* the C library's own, whoever stands before it: a driver knows its functions by itself */
+	void *(*find)(void *, const char *) =
+		(void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	char name[128];
+	Dl_info self;
+	void *driver;
+
+	*function = NULL;
+	if (!dladdr((const void *)find_function, &self))
+		return CUDA_ERROR_NOT_FOUND;
+	driver = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	for (size_t i = 0; driver && !*function && i < sizeof endings / sizeof *endings; i++) {
+		snprintf(name, sizeof name, "%s%s", symbol, endings[i]);
+		*function = find(driver, name);
+	}
+	if (driver)
+		dlclose(driver);
+	return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+#undef cuGetProcAddress
+PLAIN(cuGetProcAddress, (const char *symbol, void **function, int version, cuuint64_t flags),
+      find_function(symbol, function))
+PLAIN(cuGetProcAddress_v2,
+      (const char *symbol, void **function, int version, cuuint64_t flags,
+       CUdriverProcAddressQueryResult *status),
+      find_function(symbol, function))

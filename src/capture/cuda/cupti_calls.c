@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_calls.c - one CUPTI callback for all rows of cuda.def. */
-#include "capture/cuda/cuda.h"
+/* cupti_calls.c - one CUPTI callback for all rows of cuda.def. */
+#include "capture/cuda/subscriber.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,6 +8,7 @@
 
 #include "api/row_check.h"
 #include "base/thread_key.h"
+#include "capture/cuda/statics.h"
 
 /* The position of each argument in the parameter struct that CUPTI passes. */
 struct argument {
@@ -114,6 +115,26 @@ static struct gt_cuda_call *find_call(uint32_t correlation)
 	return call;
 }
 
+static const struct gt_cuda_call *cuda_call(const struct gt_call *call)
+{
+	return (const struct gt_cuda_call *)((const char *)call -
+					     offsetof(struct gt_cuda_call, guest.call));
+}
+
+static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return (uint64_t)(uintptr_t)cuda_call(call)->context;
+}
+
+static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return gt_cuda_place(call, row, cuda_call(call)->context, cuda_call(call)->in_driver);
+}
+
+static const struct gt_call_door door = { .size = gt_cuda_size,
+					  .owner = owner_of,
+					  .place = place_of };
+
 /* Not inlined: the recorded stack starts at its caller, which is CUPTI. */
 static __attribute__((noinline)) void enter(const struct row *row, const CUpti_CallbackData *data,
 					    const void *caller)
@@ -146,10 +167,52 @@ static __attribute__((noinline)) void leave(const struct row *row, const CUpti_C
 	call->guest.caller = caller;
 	if (data->context)
 		call->context = data->context;
-	gt_guest_end(&call->guest, (uint64_t)result, &gt_cuda_door);
+	gt_guest_end(&call->guest, (uint64_t)result, &door);
 	if (result == CUDA_SUCCESS)
 		gt_cuda_after(row->function, call->argv);
 	call->free = true;
+}
+
+/* The module whose variables are reported, and what the door needs to know. */
+struct module {
+	uint32_t id;
+	CUcontext context;
+	const void *caller;
+};
+
+static void loaded(void *context, const struct gt_cuda_variable *v)
+{
+	const struct module *m = context;
+	uint64_t argv[] = { gt_cuda_variable_address(m->id, v), v->bytes };
+	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
+
+	gt_guest_begin(&call.guest,
+		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable, argv,
+		       m->caller);
+	gt_guest_end(&call.guest, 0, &door);
+	gt_guest_name(&call.guest, argv[0], v->name);
+}
+
+static void unloaded(void *context, const struct gt_cuda_variable *v)
+{
+	const struct module *m = context;
+	uint64_t argv[] = { gt_cuda_variable_address(m->id, v) };
+	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
+
+	gt_guest_begin(&call.guest, GT_FN_cudaVariableGone, argv, m->caller);
+	gt_guest_end(&call.guest, 0, &door);
+}
+
+static void module_called(CUpti_CallbackId cbid, const CUpti_ResourceData *data, const void *caller)
+{
+	const CUpti_ModuleResourceData *resource = data->resourceDescriptor;
+	struct module module = { .context = data->context, .caller = caller };
+
+	if (!resource)
+		return;
+	module.id = resource->moduleId;
+	gt_cuda_variables(resource->pCubin, resource->cubinSize,
+			  cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED ? loaded : unloaded, &module);
 }
 
 void gt_cuda_called(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
@@ -162,7 +225,7 @@ void gt_cuda_called(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackI
 
 	(void)userdata;
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
-		gt_cuda_module(cbid, data, __builtin_return_address(0));
+		module_called(cbid, data, __builtin_return_address(0));
 	if (row && call->callbackSite == CUPTI_API_ENTER)
 		enter(row, call, __builtin_return_address(0));
 	else if (row)

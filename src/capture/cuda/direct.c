@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * direct.c - the CUDA door without CUPTI: one wrapper per row of cuda.def, around the driver's own
+ * function.
+ *
+ * preload.c gives the wrappers to the program in place of the driver's functions.
+ */
+#include "capture/cuda/direct.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "api/row_check.h"
+#include "capture/cuda/cuda.h"
+#include "guest/settings.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct gt_cuda_entries entries;
+
+/* Rows that need more than the recorder: their handle is a device, they end contexts, load code. */
+#define IS_SPECIAL(kind)                                                                           \
+	(GT_##kind == GT_PRIMARY_CONTEXT || GT_##kind == GT_CUDA_CONTEXT ||                        \
+	 GT_##kind == GT_GREEN_CONTEXT || GT_##kind == GT_LIBRARY || GT_##kind == GT_MODULE)
+
+static CUresult (*get_current)(CUcontext *context);
+static CUresult (*get_device)(CUdevice *device);
+
+/* Asked of the driver each time: it takes some 10 ns, and is never out of date. */
+static CUcontext current_context(void)
+{
+	CUcontext context = NULL;
+
+	return get_current && get_current(&context) == CUDA_SUCCESS ? context : NULL;
+}
+
+static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return (uint64_t)(uintptr_t)current_context();
+}
+
+static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return gt_cuda_place(call, row, current_context(), false);
+}
+
+static const struct gt_call_door door = { .size = gt_cuda_size,
+					  .owner = owner_of,
+					  .place = place_of };
+
+/* Of the current context, which is the only one that is asked about. */
+static bool device_of(CUcontext context, uint32_t *device)
+{
+	CUdevice current;
+
+	if (!get_device || get_device(&current) != CUDA_SUCCESS)
+		return false;
+	*device = (uint32_t)current;
+	return true;
+}
+
+#ifdef GT_HAVE_CUDA_H
+#define CHECK_ROW GT_CHECK_ROW
+#else
+#define CHECK_ROW(...)
+#endif
+
+static bool is_code(const struct gt_function *fn)
+{
+	return fn->kind == GT_LIBRARY || fn->kind == GT_MODULE;
+}
+
+static __attribute__((noinline)) void before(enum gt_function_id function, uint64_t *argv,
+					     const void *caller)
+{
+	gt_cuda_before(function, argv);
+	if (is_code(&gt_functions[function]) && gt_function_ends(&gt_functions[function]))
+		gt_cuda_code_unloads(argv[0], caller);
+}
+
+static __attribute__((noinline)) void after(enum gt_function_id function, const uint64_t *argv,
+					    const void *caller)
+{
+	gt_cuda_after(function, argv);
+	if (is_code(&gt_functions[function]) && !gt_function_ends(&gt_functions[function]))
+		gt_cuda_code_loaded(function, argv, current_context(), caller);
+}
+
+/* The driver's own function comes before the recorder's end, whose door may ask the driver. */
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
+	CHECK_ROW(fn, ret, args, size)                                                             \
+	FN_(fn, IS_SPECIAL(kind), UNWRAP args)
+#define FN_(...) FN__(__VA_ARGS__)
+#define FN__(fn, special, ...)                                                                     \
+	static CUresult wrap_##fn(PARAMS(__VA_ARGS__))                                             \
+	{                                                                                          \
+		CUresult (*next)(PARAMS(__VA_ARGS__)) = entries.driver[GT_ENTRY_##fn];             \
+		uint64_t argv[] = { WORDS(__VA_ARGS__) };                                          \
+		struct gt_guest_call g;                                                            \
+		CUresult result;                                                                   \
+                                                                                                   \
+		if (special)                                                                       \
+			before(GT_FN_##fn, argv, __builtin_return_address(0));                     \
+		gt_guest_begin(&g, special ? gt_cuda_row(GT_FN_##fn, argv) : GT_FN_##fn, argv,     \
+			       __builtin_return_address(0));                                       \
+		result = next(NAMES(__VA_ARGS__));                                                 \
+		gt_guest_end(&g, (uint64_t)result, &door);                                         \
+		if (special && result == CUDA_SUCCESS)                                             \
+			after(GT_FN_##fn, argv, __builtin_return_address(0));                      \
+		return result;                                                                     \
+	}
+#define ALSO(...)
+#include "api/cuda.def"
+#undef FN
+#undef ALSO
+
+/*
+ * The driver hands out functions by base name and version. Which one came is told by its address,
+ * whatever it was asked by.
+ */
+static void *wrapper_of(void *function)
+{
+	for (size_t i = 0; function && i < GT_ENTRIES; i++)
+		if (entries.driver[i] == function)
+			return entries.wrapper[i];
+	return function;
+}
+
+static CUresult wrap_cuGetProcAddress(const char *symbol, void **function, int version,
+				      cuuint64_t flags)
+{
+	CUresult (*next)(const char *, void **, int, cuuint64_t) =
+		entries.driver[GT_ENTRY_cuGetProcAddress];
+	CUresult result = next(symbol, function, version, flags);
+
+	if (result == CUDA_SUCCESS && function)
+		*function = wrapper_of(*function);
+	return result;
+}
+
+/* The last argument is an enum of the header, or NULL. */
+static CUresult wrap_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+					 cuuint64_t flags, void *status)
+{
+	CUresult (*next)(const char *, void **, int, cuuint64_t, void *) =
+		entries.driver[GT_ENTRY_cuGetProcAddress_v2];
+	CUresult result = next(symbol, function, version, flags, status);
+
+	if (result == CUDA_SUCCESS && function)
+		*function = wrapper_of(*function);
+	return result;
+}
+
+static const struct {
+	const char *name;
+	void *wrapper;
+} ours[GT_ENTRIES] = {
+#define ENTRY(fn)   [GT_ENTRY_##fn] = { #fn, (void *)wrap_##fn },
+#define FN(fn, ...) ENTRY(fn)
+#define ALSO(...)
+#include "api/cuda.def"
+#undef FN
+#undef ALSO
+	ENTRY(cuGetProcAddress) ENTRY(cuGetProcAddress_v2)
+};
+
+/* Under the loader's lock, as other doors start: no thread waits here for one that waits there. */
+__attribute__((constructor)) static void start(void)
+{
+	if (gt_cuda_is_preloaded())
+		gt_guest_start();
+}
+
+EXPORT gt_cuda_direct_fn gt_cuda_direct;
+const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *), void *handle)
+{
+	struct gt_cuda_driver driver = { .device_of = device_of };
+	static _Atomic bool found;
+
+	if (!gt_settings_get()->recording && !gt_settings_get()->tracker)
+		return NULL;
+	if (atomic_load(&found))
+		return &entries;
+	/* two threads may do this at once: both write the same */
+	for (size_t i = 0; i < GT_ENTRIES; i++) {
+		entries.driver[i] = find(handle, ours[i].name);
+		entries.wrapper[i] = entries.driver[i] ? ours[i].wrapper : NULL;
+	}
+	*(void **)&get_current = find(handle, "cuCtxGetCurrent");
+	*(void **)&get_device = find(handle, "cuCtxGetDevice");
+	*(void **)&driver.device_name = find(handle, "cuDeviceGetName");
+	gt_cuda_driver_start(&driver);
+	atomic_store(&found, true);
+	return &entries;
+}

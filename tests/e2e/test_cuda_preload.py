@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""The library that `gputrack run` preloads for CUDA: it sees every way to the driver, and nobody sees it."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+WAYS = ("handle", "default", "proc", "old")
+
+
+def cuda(case, **more):
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("built without a CUDA toolkit")
+    if not (case.build / "libgputrack_preload.so").exists():
+        case.skip("the preloaded library is not built for this processor")
+    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
+
+
+def as_bare(case, recording, *command, **environment):
+    """Runs a command bare and under gputrack; the events of the second."""
+    bare = case.run(*command, env=cuda(case, **environment))
+    traced = case.gputrack("run", "-q", "-o", recording, "--cuda-door", "direct", *command,
+                           env=cuda(case, **environment))
+    assert (bare.out, bare.err, bare.status) == (traced.out, traced.err, traced.status), (bare, traced)
+    return traced, case.events(recording) if case.path(recording).exists() else []
+
+
+def functions(events):
+    return sorted(event["function"] for event in events)
+
+
+USED = ["cuCtxCreate_v2"] + ["cuMemAlloc_v2"] * 10 + ["cuMemFree_v2"] * 8
+
+
+def test_every_way_of_asking_for_the_driver_is_seen(case):
+    for way in WAYS:
+        run, events = as_bare(case, f"{way}.gt", case.program("cuda_asks"), way)
+        assert run.out == "used\n", run.err
+        assert functions(events) == USED, (way, functions(events))
+
+
+def test_recorded_stacks_begin_in_the_program(case):
+    as_bare(case, "a.gt", case.program("cuda_asks"), "proc")
+    report = case.report("a.gt", "leakage", "--all-frames")
+    memory = next(group for group in report["groups"] if group["kind"] == "device memory")
+    assert memory["count"] == 2 and memory["stack"][0]["function"] == "use", memory["stack"]
+
+
+def test_dlsym_answers_as_without_us(case):
+    run, _ = as_bare(case, "a.gt", case.program("cuda_asks"), "questions")
+    assert "before, default cuMemAlloc_v2: none" in run.out, run.out
+    assert "global, default cuMemAlloc_v2: found" in run.out, run.out
+    assert "local, handle cuNobodys: none" in run.out, run.out
+
+
+def test_a_driver_in_a_name_space_of_its_own_works_as_bare(case):
+    run, _ = as_bare(case, "a.gt", case.program("cuda_asks"), "apart")
+    assert run.out == "used\n", run.err
+
+
+def test_a_program_with_a_dlsym_of_its_own(case):
+    run, events = as_bare(case, "a.gt", case.program("cuda_own_dlsym"))
+    assert run.out == "0 0 0, 3 questions\n"
+    assert functions(events) == ["cuCtxCreate_v2", "cuMemAlloc_v2"]
+
+
+def test_a_library_between_the_program_and_the_driver(case):
+    """Preloaded before us or behind us, and met by linking or by asking: it passes, and is recorded once."""
+    between = case.program("cuda_before.so")
+    bare = case.run(case.program("cuda_lives"), "leak", env=cuda(case, LD_PRELOAD=between))
+    assert "allocations passed by" in bare.out and not bare.out.startswith("0"), bare.out
+    ours = str(case.build / "libgputrack_preload.so")
+    for order in (f"{between}:{ours}", f"{ours}:{between}"):
+        traced = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                               env=cuda(case, LD_PRELOAD=order))
+        assert traced.out == bare.out, (order, traced.out, bare.out)
+        assert functions(case.events("a.gt")).count("cuMemAlloc_v2") == 3, functions(case.events("a.gt"))
+
+
+def test_other_preloads_stay_and_the_variable_grows_by_our_library_alone(case):
+    shown = [sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))"]
+    ours = str(case.build.resolve() / "libgputrack_preload.so")
+    alone = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=cuda(case))
+    assert alone.out == ours + "\n", alone.out
+    other = case.program("cuda_before.so")
+    both = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=cuda(case, LD_PRELOAD=other))
+    assert both.out.splitlines()[0] == f"{other}:{ours}", both.out
+
+
+def test_allocators_that_stand_before_malloc(case):
+    found = [path for name in ("libjemalloc.so.2", "libtcmalloc.so.4", "libtcmalloc_minimal.so.4")
+             for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
+    if not found:
+        case.skip("neither jemalloc nor tcmalloc is installed")
+    for library in found:
+        _, events = as_bare(case, "a.gt", case.program("cuda_asks"), "proc", LD_PRELOAD=str(library))
+        assert functions(events) == USED, library
+
+
+def test_programs_with_the_address_sanitizer(case):
+    """gcc has it in a library, which must be the first; clang in the program."""
+    tried = 0
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        source = case.source / "tests/e2e/programs/cuda_asks.c"
+        made = subprocess.run([compiler, "-w", "-g", "-O1", "-D_GNU_SOURCE", "-fsanitize=address", str(source), "-ldl",
+                               "-o", str(case.path(compiler))], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if made.returncode:
+            continue
+        for way in ("proc", "questions"):
+            as_bare(case, "a.gt", str(case.path(compiler)), way, ASAN_OPTIONS="detect_leaks=0")
+        tried += 1
+    if not tried:
+        case.skip("no compiler with an address sanitizer")
+
+
+def test_a_child_without_the_preload_is_tracked_through_cupti(case):
+    script = "env -u LD_PRELOAD " + case.program("cuda_lives") + " leak; exec " + case.program("cuda_lives") + " leak"
+    run = case.gputrack("run", "-q", "-o", "a.gt", "sh", "-c", script, env=cuda(case))
+    assert run.out == "leak done\nleak done\n", run.err
+    processes = {}
+    for event in case.events("a.gt"):
+        processes.setdefault(event["pid"], []).append(event["function"])
+    assert len(processes) == 2 and len({tuple(sorted(names)) for names in processes.values()}) == 1, processes
+
+
+def test_both_ways_at_once_record_once(case):
+    """The injection finds the preloaded library in the process, and leaves CUDA to it."""
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUPTI_SUBSCRIBE="39"))
+    assert run.status == 0 and not run.err, run.err
+    assert case.report("a.gt", "leakage")["totals"]["count"] == 6
+
+
+def test_without_a_driver_nothing_is_preloaded(case):
+    if b"libcuda.so.1\0" in pathlib.Path("/etc/ld.so.cache").read_bytes():
+        case.skip("this machine has NVIDIA's driver")
+    cuda(case)
+    shown = [sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))"]
+    run = case.gputrack("run", "-q", "-o", "a.gt", *shown, env={"LD_LIBRARY_PATH": ""})
+    assert run.out == "None\n", run.out
+
+
+def test_python_reaches_the_driver_by_ctypes(case):
+    script = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+context, memory = ctypes.c_void_p(), ctypes.c_uint64()
+print(cuda.cuInit(0), cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+print([cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)) for _ in range(3)])
+print(hasattr(cuda, "cuNobodys"))
+"""
+    _, events = as_bare(case, "a.gt", sys.executable, "-c", script)
+    assert functions(events) == ["cuCtxCreate_v2"] + ["cuMemAlloc_v2"] * 3
+
+
+def test_programs_in_rust_and_go(case):
+    tried = 0
+    rust = """
+use std::ffi::{c_char, c_int, c_void, CString};
+#[link(name = "dl")]
+extern "C" { fn dlopen(f: *const c_char, flags: c_int) -> *mut c_void; fn dlsym(h: *mut c_void, n: *const c_char) -> *mut c_void; }
+fn main() { unsafe {
+    let h = dlopen(CString::new("libcuda.so.1").unwrap().as_ptr(), 1);
+    let f = |n: &str| dlsym(h, CString::new(n).unwrap().as_ptr());
+    let init: extern "C" fn(u32) -> i32 = std::mem::transmute(f("cuInit"));
+    let make: extern "C" fn(*mut u64, u32, i32) -> i32 = std::mem::transmute(f("cuCtxCreate_v2"));
+    let alloc: extern "C" fn(*mut u64, usize) -> i32 = std::mem::transmute(f("cuMemAlloc_v2"));
+    let (mut c, mut m) = (0u64, 0u64);
+    println!("{} {} {} {}", init(0), make(&mut c, 0, 0), alloc(&mut m, 4096), f("cuNobodys").is_null());
+} }
+"""
+    go = """
+package main
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <stdint.h>
+typedef int any();
+static int use(void) {
+	void *h = dlopen("libcuda.so.1", RTLD_LAZY), *c; uint64_t m;
+	return ((any *)dlsym(h, "cuInit"))(0) + ((any *)dlsym(h, "cuCtxCreate_v2"))(&c, 0, 0) +
+		((any *)dlsym(h, "cuMemAlloc_v2"))(&m, (size_t)4096);
+}
+*/
+import "C"
+import "fmt"
+func main() { fmt.Println(C.use()) }
+"""
+    case.path("r.rs").write_text(rust)
+    case.path("g.go").write_text(go)
+    home = {"HOME": str(case.folder), "GOCACHE": str(case.path("go")), "GOFLAGS": "-mod=mod"}
+    for tool, command in (("rustc", ["rustc", "-o", "r", "r.rs"]), ("go", ["go", "build", "-o", "g", "g.go"])):
+        if not shutil.which(tool):
+            continue
+        environment = {**os.environ, **(home if tool == "go" else {})}
+        made = subprocess.run(command, cwd=case.folder, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if made.returncode:
+            continue
+        _, events = as_bare(case, "a.gt", str(case.path(command[command.index("-o") + 1])))
+        assert functions(events) == ["cuCtxCreate_v2", "cuMemAlloc_v2"], tool
+        tried += 1
+    if not tried:
+        case.skip("neither rustc nor go is installed")

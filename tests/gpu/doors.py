@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""doors.py - both ways into CUDA on the same programs: needs a GPU: BUILD_DIR [LONG]
+
+For each program: the same output as bare, the same calls of every function and the same leaks through
+the direct door as through CUPTI. Then who else wants CUPTI's only seat: PyTorch's profiler gives the
+same events as bare. Prints a line per program, ends with 1 if one is wrong.
+"""
+import collections
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+GPUTRACK = str(BUILD / "gputrack")
+# what nobody calls: made by the door from code that was loaded
+OWN_ROWS = {"cudaOwnCode", "cudaDeviceVariable", "cudaManagedVariable", "cudaVariableGone"}
+failed = []
+
+SCRIPTS = {
+    "eager training": """
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10)).cuda()
+step = torch.optim.Adam(net.parameters())
+for i in range(20):
+    step.zero_grad()
+    net(torch.randn(64, 256, device="cuda")).square().mean().backward()
+    step.step()
+print("done", torch.cuda.memory_allocated())
+""",
+    "transformer": """
+import torch
+torch.manual_seed(0)
+net = torch.nn.TransformerEncoderLayer(128, 4, batch_first=True).cuda()
+for i in range(10):
+    net(torch.randn(8, 32, 128, device="cuda")).sum().backward()
+print("done", torch.cuda.memory_allocated())
+""",
+    "CUDA graph": """
+import torch
+x = torch.zeros(1024, device="cuda")
+for _ in range(3):
+    y = x * 2 + 1
+g = torch.cuda.CUDAGraph()
+with torch.cuda.graph(g):
+    y = x * 2 + 1
+for _ in range(10):
+    g.replay()
+torch.cuda.synchronize()
+print("done", float(y.sum()))
+""",
+    "expandable segments": """
+import os
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+import torch
+kept = [torch.ones(1 << i, device="cuda") for i in range(10, 24)]
+del kept[::2]
+torch.cuda.empty_cache()
+print("done", torch.cuda.memory_allocated())
+""",
+    "asynchronous allocator": """
+import os
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "backend:cudaMallocAsync"
+import torch
+kept = [torch.ones(1 << i, device="cuda") for i in range(10, 24)]
+del kept[::2]
+print("done", len(kept))
+""",
+    "streams and events": """
+import torch
+streams = [torch.cuda.Stream() for _ in range(4)]
+for s in streams:
+    with torch.cuda.stream(s):
+        a = torch.randn(256, 256, device="cuda") @ torch.randn(256, 256, device="cuda")
+        e = torch.cuda.Event(enable_timing=True)
+        e.record()
+torch.cuda.synchronize()
+print("done", len(streams))
+""",
+    "one rank of NCCL": """
+import os, torch, torch.distributed as dist
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29517", RANK="0", WORLD_SIZE="1")
+torch.cuda.set_device(0)
+dist.init_process_group("nccl")
+net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64).cuda())
+for _ in range(3):
+    net(torch.randn(8, 64, device="cuda")).sum().backward()
+torch.cuda.synchronize()
+dist.destroy_process_group()
+print("done")
+""",
+    "driver API by ctypes": """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+def need(e):
+    assert e == 0, e
+context, device, memory, event = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
+need(cuda.cuInit(0))
+need(cuda.cuDeviceGet(ctypes.byref(device), 0))
+need(cuda.cuCtxCreate_v2(ctypes.byref(context), 0, device))
+for i in range(10):
+    need(cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20)))
+    if i % 2:
+        need(cuda.cuMemFree_v2(memory))
+need(cuda.cuEventCreate(ctypes.byref(event), 0))
+print("done")
+""",
+}
+LONG_SCRIPTS = {
+    "torch.compile": """
+import torch
+torch.manual_seed(0)
+@torch.compile
+def f(x):
+    return torch.relu(x @ x).sum()
+for _ in range(3):
+    r = f(torch.randn(128, 128, device="cuda"))
+print("done")
+""",
+}
+PROFILED = """
+import torch
+from torch.profiler import profile, ProfilerActivity
+x = torch.ones(1000, device="cuda").sum().item()
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
+    for _ in range(5):
+        x = (torch.ones(1000, device="cuda") * 2).sum()
+    torch.cuda.synchronize()
+print(sum(1 for e in p.events() if "CUDA" in str(e.device_type)), float(x))
+"""
+
+
+def run(command, **environment):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, **environment})
+
+
+def check(what, right, detail=""):
+    print(("ok   " if right else "FAIL ") + what + (f": {detail}" if detail and not right else ""), flush=True)
+    if not right:
+        failed.append(what)
+
+
+def counts(recording):
+    text = run([GPUTRACK, "export", recording, "--format", "csv"]).stdout
+    rows = csv.DictReader(io.StringIO(text))
+    return collections.Counter(row["function"] for row in rows if row["function"] not in OWN_ROWS)
+
+
+def leaks(recording):
+    report = json.loads(run([GPUTRACK, "report", recording, "-a", "leakage", "--format", "json"]).stdout)
+    return sorted((g["kind"], g["count"], g["bytes"]) for g in report["groups"])
+
+
+def compare(name, command):
+    bare = run(command)
+    found = {}
+    for way in ("direct", "cupti"):
+        shutil.rmtree(f"{way}.gt", ignore_errors=True)
+        done = run([GPUTRACK, "run", "-q", "--cuda-door", way, "-o", f"{way}.gt", "--", *command])
+        check(f"{name}, {way}: output and status as bare",
+              (done.stdout, done.returncode) == (bare.stdout, bare.returncode),
+              (bare.stdout[-200:], done.stdout[-200:], done.returncode, done.stderr[-400:]))
+        found[way] = counts(f"{way}.gt"), leaks(f"{way}.gt")
+    ours, theirs = found["direct"][0], found["cupti"][0]
+    differ = {f: (ours[f], theirs[f]) for f in ours | theirs if ours[f] != theirs[f]}
+    check(f"{name}: {sum(ours.values())} calls of {len(ours)} functions, as CUPTI counts them", not differ, differ)
+    check(f"{name}: the same leaks", found["direct"][1] == found["cupti"][1], found)
+
+
+def main():
+    os.chdir(tempfile.mkdtemp())
+    for line in run(["ldconfig", "-p"]).stdout.splitlines():
+        if "libcuda.so.1 " in line:
+            os.symlink(line.split()[-1], "libcuda.so")
+            break
+    for runtime in ("static", "shared"):
+        subprocess.run(["nvcc", "-g", "-O1", "-Wno-deprecated-gpu-targets", "-cudart", runtime, "-o",
+                        f"kinds_{runtime}", str(TOP / "tests/gpu/cuda_kinds.cu"), "-L.", "-lcuda"], check=True)
+    for kind in ("device managed pinned async pool virtual striped array mipmap streams graphs textures "
+                 "kernel contexts").split():
+        compare(f"{kind}, static runtime", ["./kinds_static", "--keep", kind])
+    compare("all kinds, shared runtime", ["./kinds_shared", "--keep", "all"])
+    if run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"]).returncode == 0:
+        scripts = dict(SCRIPTS, **(LONG_SCRIPTS if "LONG" in sys.argv else {}))
+        for name, text in scripts.items():
+            pathlib.Path("script.py").write_text(text)
+            compare(name, [sys.executable, "script.py"])
+        pathlib.Path("profiled.py").write_text(PROFILED)
+        bare = run([sys.executable, "profiled.py"])
+        ours = run([GPUTRACK, "run", "-q", "-o", "p.gt", sys.executable, "profiled.py"])
+        check(f"PyTorch's profiler gives the events it gives bare ({bare.stdout.split()[:1]})",
+              ours.stdout == bare.stdout, (bare.stdout, ours.stdout, ours.stderr[-500:]))
+        check("and ours are complete", counts("p.gt")["cuMemAlloc_v2"] > 0, counts("p.gt"))
+    if shutil.which("compute-sanitizer"):
+        around = run(["compute-sanitizer", GPUTRACK, "run", "-q", "-o", "s.gt", "./kinds_static", "device"])
+        check("compute-sanitizer around gputrack run", around.returncode == 0 and counts("s.gt"), around.stderr[-500:])
+        within = run([GPUTRACK, "run", "-q", "-o", "t.gt", "compute-sanitizer", "./kinds_static", "device"])
+        check("compute-sanitizer within gputrack run", within.returncode == 0 and counts("t.gt"),
+              (within.stdout[-500:], within.stderr[-500:]))
+    print(f"{len(failed)} wrong")
+    sys.exit(1 if failed else 0)
+
+
+main()
