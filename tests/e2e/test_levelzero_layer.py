@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 
 import harness
 from test_levelzero_log import alive_kinds, handle_makers, line_of
@@ -230,6 +231,32 @@ def test_system_layer_is_loaded_on_request(case):
 def test_memory_tracker_of_the_system_layer(case):
     """The fourth switch that layer 1.8.12 has."""
     assert opened_by(case, ZE_ENABLE_MEMORY_TRACKER="1")
+
+
+def test_the_tracker_of_the_layer_below_sleeps(case):
+    """Newer validation layers have a tracker too, by the same variable: it does not wake up beside
+    another checker, which works. The program's own variable stays."""
+    loader, = {os.path.realpath(path) for path in
+               pathlib.Path("/usr/lib").glob("*/libze_loader.so.1")}
+    folder = case.path("newer")
+    folder.mkdir()
+    shutil.copy(loader, folder / "libze_loader.so.1")
+    shutil.copy(case.program("libze_checkers.so"), folder / "libze_validation_layer.so.1")
+    env = case.tracker(LD_LIBRARY_PATH=f"{case.build}/levelzero:{folder}",
+                       ZE_ENABLE_PARAMETER_VALIDATION="1",
+                       ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv")
+    run = case.run(case.program("ze_cycles"), "queue", "1", env=env)
+    assert "zeContextCreate" in run.err and run.status, run.err
+    assert [line for line in run.err.splitlines() if line.startswith("checkers")] == [
+        "checkers loaded: parameters", "checkers asked: parameters",
+        "checkers at the end: tracker parameters"], run.err
+    env["ZE_ENABLE_PARAMETER_VALIDATION"] = "0"
+    run = case.run(case.program("ze_cycles"), "queue", "1", env=dict(env, **{
+        "ZEL_ENABLE_BASIC_LEAK_CHECKER": "1"}))
+    assert run.err.splitlines() == ["checkers loaded:", "checkers asked:",
+                                    "checkers at the end: tracker"], run.err
+    assert [row["APICall"] for row in read_csv(the_csv(case, run.pid))] == [
+        "zeContextCreate", "zeCommandQueueCreate", "zeCommandQueueDestroy", "zeContextDestroy"]
 
 
 @harness.also_on("intel")

@@ -2,7 +2,8 @@
 /*
  * levelzero_layer.c - the Level Zero layer: what the loader expects of a validation layer.
  *
- * The system's validation layer is inserted below ours if one of its checkers is enabled.
+ * The system's validation layer is inserted below ours if one of its checkers is enabled. From
+ * loader 1.26 on it has a resource tracker too, by the same variable: it must not find that.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -17,7 +18,8 @@
 #include "capture/levelzero/levelzero.h"
 #include "guest/settings.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT  __attribute__((visibility("default")))
+#define TRACKER "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="
 
 extern char **environ;
 
@@ -42,7 +44,7 @@ static bool asks_for_system_checker(const char *variable)
 			return true;
 	return !strncmp(variable, "ZEL_ENABLE_", 11) && name > sizeof checker &&
 	       !strncmp(value - (sizeof checker - 1), checker, sizeof checker - 1) &&
-	       strncmp(variable, "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER=", 43);
+	       strncmp(variable, TRACKER, strlen(TRACKER));
 }
 
 static bool is_system_layer_wanted(void)
@@ -51,6 +53,27 @@ static bool is_system_layer_wanted(void)
 		if (asks_for_system_checker(*variable))
 			return true;
 	return false;
+}
+
+static char hidden_tracker[] = TRACKER "0";
+
+/*
+ * Another value of the variable, until show_tracker: one store each, which no getenv of another
+ * thread can see half done. unsetenv would move all variables. NULL: it is not set.
+ */
+static char *hide_tracker(void)
+{
+	for (char **variable = environ; variable && *variable; variable++)
+		if (!strncmp(*variable, TRACKER, strlen(TRACKER)))
+			return __atomic_exchange_n(variable, hidden_tracker, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void show_tracker(char *value)
+{
+	for (char **variable = environ; value && variable && *variable; variable++)
+		if (*variable == hidden_tracker)
+			__atomic_store_n(variable, value, __ATOMIC_SEQ_CST);
 }
 
 static bool same_file(const char *a, const char *b)
@@ -62,13 +85,15 @@ static bool same_file(const char *a, const char *b)
 
 static bool try_folder(const char *folder, size_t length)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], *tracker;
 	Dl_info own;
 
 	snprintf(path, sizeof path, "%.*s/libze_validation_layer.so.1", (int)length, folder);
 	if (dladdr(&library, &own) && same_file(path, own.dli_fname))
 		return false;
+	tracker = hide_tracker();
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	show_tracker(tracker);
 	return library != NULL;
 }
 
@@ -115,8 +140,14 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 			      ze_api_version_t version, void *functions)
 {
 	gt_ze_getter *below = (gt_ze_getter *)system_function(getter);
-	ze_result_t e = below ? below(version, functions) : ZE_RESULT_SUCCESS;
+	ze_result_t e = ZE_RESULT_SUCCESS;
 
+	if (below) {
+		char *tracker = hide_tracker();
+
+		e = below(version, functions);
+		show_tracker(tracker);
+	}
 	if (!functions)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	if ((uint32_t)version >> 16 != 1)
