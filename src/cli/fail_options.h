@@ -31,12 +31,12 @@ struct gt_fail_options {
 #define GT_STRICT_OPTIONS(offset)                                                               \
 	{ .name = "killed-is-leak", .type = GT_OPTION_FLAG,                                     \
 	  .at = (offset) + offsetof(struct gt_strictness, killed_is_leak),                      \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "count what was alive when its process was killed, crashed or ended in the "  \
 		  "middle of a call as leaked" },                                               \
 	{ .name = "running-is-leak", .type = GT_OPTION_FLAG,                                    \
 	  .at = (offset) + offsetof(struct gt_strictness, running_is_leak),                     \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "count what processes hold that still run, or ran when gputrack detached, as " \
 		  "leaked" }
 /* clang-format on */
@@ -46,7 +46,7 @@ struct gt_fail_options {
 #define GT_FAIL_ON_GROWTH_OPTION(condition, target)                                             \
 	{ .name = "fail-on-growth", .type = GT_OPTION_MAYBE, .argument = "RATE", .bare = "any", \
 	  target,                                                                               \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "exit with status 23 if a call site keeps growing" condition ". RATE is how "  \
 		  "fast it may grow: 1MiB/h or 64KiB/s for memory, 10/min for other resources, " \
 		  "or both with a comma (default: any growth; doc/growth.md)" }
@@ -59,25 +59,25 @@ struct gt_fail_options {
 #define GT_FAIL_OPTIONS(settings)                                                               \
 	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
 	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 " \
 		  "if it cannot be told (a process was killed or still runs, events are "       \
-		  "missing). SPEC narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
-		  "residue>100KiB (memory the driver kept, with --csv or --log); separate "     \
-		  "several with commas (doc/ci.md)" },                                          \
+		  "missing). SPEC narrows what counts: memory>1MiB, event>10, opencl.event, "   \
+		  "cl_mem>=5, residue>100KiB (memory the driver kept, with --csv or --log); "   \
+		  "separate several with commas (doc/ci.md)" },                                 \
 	GT_FAIL_ON_GROWTH_OPTION("", GT_FAIL_AT(settings, fail_on_growth)),                     \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_FAIL_AT(settings, suppressions),                                                   \
-	  .local = GT_LOCAL_BELOW,                                                      \
+	  .local = GT_LOCAL_BELOW,                                                              \
 	  .help = "ignore the leaks listed in FILE, in LeakSanitizer's format; may be repeated. " \
 		  "`gputrack suppress` writes such a file" },                                   \
 	{ .name = "baseline", .type = GT_OPTION_TEXT, .argument = "OLD.gt", .is_path = true,    \
 	  GT_FAIL_AT(settings, baseline),                                                       \
-	  .local = GT_LOCAL_BELOW,                                                      \
+	  .local = GT_LOCAL_BELOW,                                                              \
 	  .help = "count only leaks that this older recording does not have, by call site" },   \
 	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
 	  GT_FAIL_AT(settings, max_peak),                                                       \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "exit with status 23 if device memory peaked above SIZE (K, M, G or T for "   \
 		  "powers of 1024), 24 if nothing could be tracked" },                          \
 	GT_STRICT_OPTIONS(offsetof(settings, fail) + offsetof(struct gt_fail_options, strict))

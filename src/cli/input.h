@@ -38,7 +38,7 @@ struct gt_input {
 	  .most = UINT32_MAX, GT_INPUT_AT(settings, pid),                                       \
 	  .help = "read only this process (default: all processes of the recording together)" }, \
 	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),      \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "show whole stacks, also where a few own frames would do, with the frames of " \
 		  "the API's loader and of the C library's start-up code" },                    \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
@@ -47,19 +47,19 @@ struct gt_input {
 	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),      \
 	  .help = "download missing debug files from the servers in DEBUGINFOD_URLS" },         \
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "show only modules and offsets; do not open the recorded programs" },         \
 	GT_OWN_OPTIONS(offsetof(settings, input) + offsetof(struct gt_input, own)),             \
 	GT_NO_HELD_OPTION(GT_INPUT_AT(settings, no_held))
 /* Rows for a `struct gt_own_options` at this offset. */
 #define GT_OWN_OPTIONS(base)                                                                    \
 	{ .name = "root", .argument = "DIR", .type = GT_OPTION_TEXTS, .is_path = true,          \
-	  .at = (base) + offsetof(struct gt_own_options, roots), .local = GT_LOCAL_BELOW,                                \
+	  .at = (base) + offsetof(struct gt_own_options, roots), .local = GT_LOCAL_BELOW,       \
 	  .help = "code below DIR is your own: places are named by its functions and lines, "   \
 		  "relative to DIR; may be repeated (default: the folder the recording was "    \
 		  "made in, those of its programs, and the repositories around them)" },        \
 	{ .name = "own", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                        \
-	  .at = (base) + offsetof(struct gt_own_options, own), .local = GT_LOCAL_YES,                                    \
+	  .at = (base) + offsetof(struct gt_own_options, own), .local = GT_LOCAL_YES,           \
 	  .help = "functions, files and modules that match PATTERN are your own code; may be "  \
 		  "repeated. Patterns are those of suppressions (doc/ci.md)" },                 \
 	{ .name = "library", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                    \
@@ -76,12 +76,12 @@ struct gt_input {
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "count as leaked what libraries hold by design until the process ends, too: " \
 		  "pools, handles, caches (doc/ci.md)" }
 #define GT_SHOW_HELD_OPTION(at_)                                                                \
 	{ .name = "show-held", .type = GT_OPTION_FLAG, at_,                                     \
-	  .local = GT_LOCAL_YES,                                                        \
+	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "list what libraries hold by design until the process ends, with the reasons " \
 		  "(default: one line with the sum)" }
 /* clang-format on */
