@@ -9,44 +9,47 @@
 
 enum { PAGE = 0x1000, SLOT = 0x10000, RANGE_PAGES = 8, TRIES = 20 };
 
-#define FN(name) GT_FN_##name
+#define SORT(create_, retain_, end_, owner_, ...)                                                  \
+	{                                                                                          \
+		.create = GT_FN_##create_, .retain = GT_FN_##retain_, .end = GT_FN_##end_,         \
+		.owner = (owner_), __VA_ARGS__                                                     \
+	}
 
 const struct model_sort model_sorts[MODEL_SORTS] = {
-	[CL_CONTEXT] = { FN(clCreateContext), FN(clRetainContext), FN(clReleaseContext), -1 },
-	[CL_QUEUE] = { FN(clCreateCommandQueue), FN(clRetainCommandQueue),
-		       FN(clReleaseCommandQueue), CL_CONTEXT, TIE_KEEPS },
-	[CL_BUFFER] = { FN(clCreateBuffer), FN(clRetainMemObject), FN(clReleaseMemObject),
-			CL_CONTEXT, TIE_KEEPS, .has_size = true },
-	[CL_SUBBUFFER] = { FN(clCreateSubBuffer), FN(clRetainMemObject), FN(clReleaseMemObject),
-			   CL_BUFFER, TIE_HOLDS, .has_size = true },
-	[CL_IMAGE] = { FN(clCreateImage), FN(clRetainMemObject), FN(clReleaseMemObject), CL_BUFFER,
-		       TIE_HOLDS },
-	[CL_PROGRAM] = { FN(clCreateProgramWithSource), FN(clRetainProgram), FN(clReleaseProgram),
-			 CL_CONTEXT, TIE_KEEPS },
-	[CL_KERNEL] = { FN(clCreateKernel), FN(clRetainKernel), FN(clReleaseKernel), CL_PROGRAM,
-			TIE_KEEPS },
-	[CL_EVENT] = { FN(clCreateUserEvent), FN(clRetainEvent), FN(clReleaseEvent), CL_CONTEXT,
-		       TIE_KEEPS },
-	[CL_SVM] = { FN(clSVMAlloc), GT_FN_NONE, FN(clSVMFree), CL_CONTEXT, .has_size = true },
-	[ZE_CONTEXT] = { FN(zeContextCreate), GT_FN_NONE, FN(zeContextDestroy), -1 },
-	[ZE_MEMORY] = { FN(zeMemAllocDevice), GT_FN_NONE, FN(zeMemFree), ZE_CONTEXT,
-			.has_size = true, .inside = true },
-	[ZE_POOL] = { FN(zeEventPoolCreate), GT_FN_NONE, FN(zeEventPoolDestroy), ZE_CONTEXT },
-	[ZE_EVENT] = { FN(zeEventCreate), GT_FN_NONE, FN(zeEventDestroy), ZE_POOL },
-	[ZE_MAPPING] = { FN(zeVirtualMemMap), GT_FN_NONE, FN(zeVirtualMemUnmap), -1,
-			 .has_size = true, .ranged = true },
-	[ZE_IPC] = { FN(zeMemGetIpcHandle), GT_FN_NONE, FN(zeMemPutIpcHandle), ZE_MEMORY, TIE_TAKEN,
-		     .borrowed = true },
-	[CU_CONTEXT] = { FN(cuCtxCreate_v2), GT_FN_NONE, FN(cuCtxDestroy_v2), -1 },
-	[CU_MEMORY] = { FN(cuMemAlloc_v2), GT_FN_NONE, FN(cuMemFree_v2), CU_CONTEXT, TIE_TAKEN,
-			.has_size = true },
-	[CU_STREAM] = { FN(cuStreamCreate), GT_FN_NONE, FN(cuStreamDestroy_v2), CU_CONTEXT,
-			TIE_TAKEN },
-	[CU_PHYSICAL] = { FN(cuMemCreate), FN(cuMemRetainAllocationHandle), FN(cuMemRelease), -1,
-			  .has_size = true },
-	[CU_MAPPING] = { FN(cuMemMap), GT_FN_NONE, FN(cuMemUnmap), CU_PHYSICAL, TIE_HOLDS,
-			 .has_size = true, .ranged = true },
-	[CU_GRAPH] = { FN(cuGraphCreate), GT_FN_NONE, FN(cuGraphDestroy), -1, .borrowed = true },
+	[CL_CONTEXT] = SORT(clCreateContext, clRetainContext, clReleaseContext, -1),
+	[CL_QUEUE] = SORT(clCreateCommandQueue, clRetainCommandQueue, clReleaseCommandQueue,
+			  CL_CONTEXT, .tie = TIE_KEEPS),
+	[CL_BUFFER] = SORT(clCreateBuffer, clRetainMemObject, clReleaseMemObject, CL_CONTEXT,
+			   .tie = TIE_KEEPS, .has_size = true),
+	[CL_SUBBUFFER] = SORT(clCreateSubBuffer, clRetainMemObject, clReleaseMemObject, CL_BUFFER,
+			      .tie = TIE_HOLDS, .has_size = true),
+	[CL_IMAGE] = SORT(clCreateImage, clRetainMemObject, clReleaseMemObject, CL_BUFFER,
+			  .tie = TIE_HOLDS),
+	[CL_PROGRAM] = SORT(clCreateProgramWithSource, clRetainProgram, clReleaseProgram,
+			    CL_CONTEXT, .tie = TIE_KEEPS),
+	[CL_KERNEL] =
+		SORT(clCreateKernel, clRetainKernel, clReleaseKernel, CL_PROGRAM, .tie = TIE_KEEPS),
+	[CL_EVENT] = SORT(clCreateUserEvent, clRetainEvent, clReleaseEvent, CL_CONTEXT,
+			  .tie = TIE_KEEPS),
+	[CL_SVM] = SORT(clSVMAlloc, NONE, clSVMFree, CL_CONTEXT, .has_size = true),
+	[ZE_CONTEXT] = SORT(zeContextCreate, NONE, zeContextDestroy, -1),
+	[ZE_MEMORY] = SORT(zeMemAllocDevice, NONE, zeMemFree, ZE_CONTEXT, .has_size = true,
+			   .inside = true),
+	[ZE_POOL] = SORT(zeEventPoolCreate, NONE, zeEventPoolDestroy, ZE_CONTEXT),
+	[ZE_EVENT] = SORT(zeEventCreate, NONE, zeEventDestroy, ZE_POOL),
+	[ZE_MAPPING] = SORT(zeVirtualMemMap, NONE, zeVirtualMemUnmap, -1, .has_size = true,
+			    .ranged = true),
+	[ZE_IPC] = SORT(zeMemGetIpcHandle, NONE, zeMemPutIpcHandle, ZE_MEMORY, .tie = TIE_TAKEN,
+			.borrowed = true),
+	[CU_CONTEXT] = SORT(cuCtxCreate_v2, NONE, cuCtxDestroy_v2, -1),
+	[CU_MEMORY] = SORT(cuMemAlloc_v2, NONE, cuMemFree_v2, CU_CONTEXT, .tie = TIE_TAKEN,
+			   .has_size = true),
+	[CU_STREAM] = SORT(cuStreamCreate, NONE, cuStreamDestroy_v2, CU_CONTEXT, .tie = TIE_TAKEN),
+	[CU_PHYSICAL] =
+		SORT(cuMemCreate, cuMemRetainAllocationHandle, cuMemRelease, -1, .has_size = true),
+	[CU_MAPPING] = SORT(cuMemMap, NONE, cuMemUnmap, CU_PHYSICAL, .tie = TIE_HOLDS,
+			    .has_size = true, .ranged = true),
+	[CU_GRAPH] = SORT(cuGraphCreate, NONE, cuGraphDestroy, -1, .borrowed = true),
 };
 
 uint64_t model_random(struct model_program *program, uint64_t most)
