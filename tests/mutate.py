@@ -3,7 +3,7 @@
 """mutate.py - breaks the code on purpose, one place at a time, and checks that the tests notice.
 
 usage: tests/mutate.py SCRATCH_DIR [NAME...]    every mutation, or those with NAME in their name
-       tests/mutate.py --check                  only look whether each finds its place in the sources
+       tests/mutate.py --check                  only look whether each finds its place, and its tests
 
 The mutations are in tests/mutations.txt. They are made in a copy of the working tree below SCRATCH_DIR,
 which the next run reuses. The tests that each mutation names run first; when they pass, all unit
@@ -18,6 +18,9 @@ import sys
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE / "tests"))
+import run  # noqa: E402
+
 KEYS = ("name", "file", "find", "with", "tests", "then")
 DEFAULT_THEN = "unit/ golden/"
 
@@ -69,6 +72,15 @@ def misplaced(mutations, root):
     return lines
 
 
+def without_tests(mutations):
+    """A line for each name of unit or end-to-end tests that no test has."""
+    known = [f"unit/{path.stem[5:]}" for path in (SOURCE / "tests/unit").glob("test_*")] + ["unit/fuzz "]
+    for path in (SOURCE / "tests/e2e").glob("test_*.py"):
+        known += [name for name, _ in run.functions_of(run.load(path), f"e2e/{path.stem[5:]}")]
+    return [f"{m.name}: no test has '{part}' in its name" for m in mutations for part in m.tests + m.then
+            if part.startswith(("unit/", "e2e/")) and not any(part in name for name in known)]
+
+
 def copy_tree(to):
     """The working tree as it is; files that have not changed keep their time, for ninja."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=SOURCE,
@@ -88,7 +100,7 @@ def copy_tree(to):
         shutil.copytree(modules, to / "viewer/node_modules", symlinks=True)
 
 
-def run(*command, cwd):
+def run_in(cwd, *command):
     return subprocess.run([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", env=dict(os.environ, PATIENCE="1"))
@@ -110,12 +122,12 @@ def targets_of(tests, build):
 def tests_fail(tree, tests, times):
     """The first test that fails this many times, or None; build failures are reported as such."""
     build = tree / "build"
-    made = run("ninja", "-C", build, *targets_of(tests, build), cwd=tree)
+    made = run_in(tree, "ninja", "-C", build, *targets_of(tests, build))
     if made.returncode:
         return "DOES NOT BUILD\n" + made.stdout[-1500:]
     failed, parts = None, tests
     for _ in range(times):
-        done = run(sys.executable, "tests/run.py", "build", *parts, cwd=tree)
+        done = run_in(tree, sys.executable, "tests/run.py", "build", *parts)
         if done.returncode == 0:
             return None
         failed = re.search(r"^failed: (.*)$", done.stdout, re.M)
@@ -145,7 +157,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     mutations = read_mutations()
-    wrong = misplaced(mutations, SOURCE)
+    wrong = misplaced(mutations, SOURCE) + without_tests(mutations)
     for line in wrong:
         print(f"mutate: {line}")
     if wrong or sys.argv[1] == "--check":
@@ -156,11 +168,11 @@ def main():
         sys.exit("mutate: no mutation has that in its name")
     copy_tree(tree)
     if not (tree / "build/build.ninja").exists():
-        made = run("meson", "setup", "build", cwd=tree)
+        made = run_in(tree, "meson", "setup", "build")
         if made.returncode:
             sys.exit(made.stdout[-3000:])
     named = sorted({name for m in chosen for name in m.tests})
-    made = run("ninja", "-C", "build", cwd=tree)
+    made = run_in(tree, "ninja", "-C", "build")
     by = made.stdout[-1500:] if made.returncode else tests_fail(tree, named, 1)
     if by:
         sys.exit(f"mutate: the tests fail before anything is broken: {by}")
@@ -174,7 +186,7 @@ def main():
               flush=True)
         if word != verdict:
             print("    " + verdict.replace("\n", "\n    "))
-    run("ninja", "-C", "build", cwd=tree)
+    run_in(tree, "ninja", "-C", "build")
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
     sys.exit(0 if set(counts) == {"caught"} else 1)
 

@@ -72,6 +72,7 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
 /* For loaders without _dl_find_object. */
 static bool find_by_lock(struct module *m, uint64_t pc)
 {
+	/* cppcheck-suppress ctuuninitvar; it is what is filled in */
 	struct search s = { pc, m };
 	_Atomic uint32_t *guard = gt_fork_guard_enter();
 	bool found;
