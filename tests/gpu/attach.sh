@@ -5,21 +5,12 @@
 # usage: tests/gpu/attach.sh BUILD_DIR   (the folder of a gputrack that runs here: `./dev static` makes
 #        build-static/, whose program needs no library). Takes nvcc and compute-sanitizer from PATH or
 #        /usr/local/cuda/bin, PyTorch from PYTHON (python3); what is missing is skipped, and said.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-gputrack=$(cd "$1" && pwd)/gputrack
+. "$(dirname "$0")/begin.sh"
+here=$top/tests/gpu
 PATH=$PATH:/usr/local/cuda/bin
 PYTHON=${PYTHON:-python3}
-work=$(mktemp -d)
-failed=0
 cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
-
-check() { # check WHAT COMMAND…
-	what=$1
-	shift
-	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; failed=1; fi
-}
 
 # Waits for a line in a file: what hangs is given up after two minutes.
 wait_for() { # TEXT FILE

@@ -6,20 +6,7 @@
 # Programs of ours for each kind of memory and object, with the static and the shared runtime: leaked
 # bytes are compared, to the byte, with what compute-sanitizer says of the same program (it looks
 # when the device is reset, so it gets --reset); then PyTorch; then what a call costs.
-set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-failed=0
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
-export LD_LIBRARY_PATH
-gputrack=$build/gputrack
-
-check() { # check WHAT COMMAND…
-	what=$1
-	shift
-	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; failed=1; fi
-}
+. "$(dirname "$0")/begin.sh"
 
 # A number of a JSON report: EXPRESSION over the object r. Python is asked; jq may not be there.
 ask() {

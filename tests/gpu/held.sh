@@ -7,15 +7,8 @@
 # A correct one must end with "No leaks", a twin with its leak. The leakage reports of all, with full
 # stacks, go into $OUT/held.json (a temporary folder if OUT is not set): entries of
 # data/held-by-libraries.supp are written from these, and from nothing else.
-set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-work=$(mktemp -d)
+. "$(dirname "$0")/begin.sh"
 OUT=${OUT:-$work}
-failed=0
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
-export LD_LIBRARY_PATH
-gputrack=$build/gputrack
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null ||
 	{ echo "skip: no GPU here"; exit 77; }

@@ -6,14 +6,8 @@
 #
 # LIFETIMES=FILE is the program, built elsewhere; otherwise cc builds it with cuda.h of CUDA_HOME
 # (/usr/local/cuda).
-set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-failed=0
+. "$(dirname "$0")/begin.sh"
 tried=
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
-export LD_LIBRARY_PATH
 program=${LIFETIMES:-$work/lifetimes}
 if [ -z "${LIFETIMES:-}" ]; then
 	cc -g -o "$program" "$top/tests/gpu/lifetimes.c" -I "${CUDA_HOME:-/usr/local/cuda}/include" -ldl ||

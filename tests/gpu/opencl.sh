@@ -2,21 +2,10 @@
 # SPDX-License-Identifier: MIT
 # opencl.sh - gputrack on NVIDIA's OpenCL driver: needs a GPU; prints what happened, fails if it is wrong.
 # usage: tests/gpu/opencl.sh BUILD_DIR   (a build that runs here; LIBS=DIR holds libraries it may lack)
-set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-failed=0
+. "$(dirname "$0")/begin.sh"
 # The toolkit brings a loader of its own that knows no layers: the distribution's goes first.
 system=/usr/lib/$(uname -m)-linux-gnu
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}$system:${LD_LIBRARY_PATH:-}
-export LD_LIBRARY_PATH
-
-check() { # check WHAT COMMAND…
-	what=$1
-	shift
-	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; failed=1; fi
-}
+LD_LIBRARY_PATH=${LIBS:+$LIBS:}$system:$LD_LIBRARY_PATH
 
 # A folder of our own with the one driver: the machine may have others, or no .icd file at all.
 driver=$(ldconfig -p | awk '/libnvidia-opencl.so.1/ { print $NF; exit }')

@@ -2,20 +2,7 @@
 # SPDX-License-Identifier: MIT
 # places.sh - a training script of PyTorch that keeps tensors: every view names its line first. Needs a GPU.
 # usage: tests/gpu/places.sh BUILD_DIR   (a build that runs here; LIBS=DIR holds libraries it may lack)
-set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-failed=0
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
-export LD_LIBRARY_PATH
-gputrack=$build/gputrack
-
-check() { # check WHAT COMMAND…
-	what=$1
-	shift
-	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; failed=1; fi
-}
+. "$(dirname "$0")/begin.sh"
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null ||
 	{ echo "skip: no GPU here"; exit 77; }
