@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ledger/lifetimes.h"
 
 struct gt_board *gt_board_new(void)
 {
@@ -47,6 +46,7 @@ void gt_board_free(struct gt_board *b)
 		free(b->links[i]);
 	gt_live_fini(&b->live);
 	gt_addresses_fini(&b->addresses);
+	gt_references_fini(&b->references);
 	gt_ended_handles_fini(&b->ended);
 	free(b->links);
 	free(b->processes);
@@ -255,6 +255,7 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 	struct gt_board_site *s = site_for(b, gt_live_at(&b->live, slot));
 	uint64_t bytes = gt_entry_bytes(e);
 
+	gt_references_born(&b->references, &b->live, e, slot);
 	gt_addresses_born(&b->addresses, e);
 	b->idle_sites -= !s->live;
 	p->live_sites += !s->live;
@@ -293,6 +294,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	uint64_t bytes = gt_entry_bytes(e);
 
 	delist(b, e, slot);
+	gt_references_ended(&b->references, &b->live, e);
 	gt_addresses_ended(&b->addresses, e);
 	if (by == GT_ENDED_BY_CALL && b->can_be_retained[gt_kinds[gt_entry_kind(e)].family])
 		gt_ended_handles_add(&b->ended, e, a->event);
@@ -355,7 +357,8 @@ void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t p
 	if (p->end_ns)
 		return;
 	p->failed += event->failed;
-	if (gt_live_apply_all(&b->live, event, process, &observer, NULL) != GT_CHANGE_UNKNOWN)
+	if (!gt_references_lack(&b->references, &b->live, event, process) &&
+	    gt_live_apply_all(&b->live, event, process, &observer, NULL) != GT_CHANGE_UNKNOWN)
 		return;
 	if (gt_functions[event->function].effect == GT_RETAIN)
 		revive(b, event, process);

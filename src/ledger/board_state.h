@@ -5,6 +5,7 @@
 #include "ledger/addresses.h"
 #include "ledger/board.h"
 #include "ledger/ended_handles.h"
+#include "ledger/lifetimes.h"
 
 enum {
 	GT_BOARD_CLASSES = 1 + 64 * 8, /* class 0: no bytes of its own */
@@ -26,6 +27,7 @@ struct gt_board_lists {
 struct gt_board {
 	struct gt_live live;
 	struct gt_addresses addresses;
+	struct gt_references references;
 	struct gt_ended_handles ended;       /* those that a retain may bring back */
 	bool can_be_retained[GT_KIND_COUNT]; /* by family */
 	struct gt_board_link **links;

@@ -401,19 +401,6 @@ static void end_unknown(struct gt_ledger *l, const struct gt_event *event, uint3
 	gt_live_apply_all(&l->live, &whole, (uint16_t)process, observer, NULL);
 }
 
-/* True when the program has released all its references: those that remain are its holders'. */
-static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event *event,
-			       uint32_t process)
-{
-	const struct gt_entry *entry;
-
-	if (!l->private->references.holder_size || event->failed || event->unfinished ||
-	    !gt_function_ends(&gt_functions[event->function]))
-		return false;
-	entry = entry_of(l, event, process);
-	return entry && !gt_ledger_references(l, entry);
-}
-
 /* True when the event ended something whose creation may be missing. */
 static bool ends_unseen(const struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
@@ -435,7 +422,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	change = takes_from_holders(l, event, process) ?
+	change = gt_references_lack(&l->private->references, &l->live, event, (uint16_t)process) ?
 			 GT_CHANGE_UNKNOWN :
 			 gt_live_apply_all(&l->live, event, (uint16_t)process, &observer, &entry);
 	if ((change == GT_CHANGE_NONE || change == GT_CHANGE_UNKNOWN) &&

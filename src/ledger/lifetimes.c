@@ -259,6 +259,18 @@ uint32_t gt_references_own(const struct gt_references *r, const struct gt_live *
 	return entry->refs - gt_references_holders(r, l, entry);
 }
 
+bool gt_references_lack(const struct gt_references *r, const struct gt_live *l,
+			const struct gt_event *event, uint16_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+	const struct gt_entry *entry;
+
+	if (!r->holder_size || event->failed || event->unfinished || !gt_function_ends(fn))
+		return false;
+	entry = gt_live_find(l, process, (enum gt_kind)fn->kind, event->handle);
+	return entry && !gt_references_own(r, l, entry);
+}
+
 uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
 				    const struct gt_entry *entry)
 {

@@ -77,6 +77,12 @@ uint32_t gt_references_holders(const struct gt_references *r, const struct gt_li
 /* The program's own references: 0 when only holders keep the entry alive. */
 uint32_t gt_references_own(const struct gt_references *r, const struct gt_live *l,
 			   const struct gt_entry *entry);
+/*
+ * True when the event would end a reference of the program's, and only holders have references:
+ * then it ends nothing.
+ */
+bool gt_references_lack(const struct gt_references *r, const struct gt_live *l,
+			const struct gt_event *event, uint16_t process);
 /* The stack that last retained the entry, if it is still retained; 0 for none. */
 uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
 				    const struct gt_entry *entry);

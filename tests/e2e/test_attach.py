@@ -113,6 +113,26 @@ def through_both(case, program, env, *options):
     return lives(case.events("door.gt")), lives(case.events("kernel.gt"))
 
 
+@harness.alone
+def test_a_release_that_may_throw_is_recorded_with_its_stack(case):
+    """It is recorded when it begins, so that its return address stays what it is."""
+    need_root(case)
+    if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 13):
+        case.skip("the kernel has no session probes")
+    wait_for_perf_probes_to_go()
+    for unwind in ("fp", "dwarf"):
+        counts = case.path("counts")
+        counts.write_bytes(bytes(8200))
+        done = case.gputrack("attach", "-q", "-o", f"{unwind}.gt", "--unwind", unwind, "-c",
+                             case.program("odd_opencl"), "exception-through-callback",
+                             env=case.small_opencl(ODD_COUNTS=str(counts)))
+        assert done.status == 0 and done.out.count("caught in a callback") == 5, (done.status, done.err)
+        thrown = [e["stack"][:2] for e in case.events(f"{unwind}.gt") if e["effect"] == "release"
+                  and e["stack"] and e["stack"][0]["function"] == "door_call_back"]
+        assert len(thrown) == 5, thrown
+        assert all(stack[1]["function"] == "throw_through_callback" for stack in thrown), thrown
+
+
 def test_opencl_events_match_those_of_the_door(case):
     need_root(case)
     door, kernel = through_both(case, case.program("objects"), case.pocl())

@@ -324,6 +324,31 @@ static void a_retain_brings_an_ended_resource_back(void **state)
 	gt_board_free(b);
 }
 
+static void a_second_release_does_not_end_what_a_sub_buffer_holds(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1);
+	const struct gt_board_process *p = gt_board_process(b, one);
+
+	(void)state;
+	create(b, one, 0x10, 100, 1, 1);
+	gt_board_apply(b,
+		       &(struct gt_event){ .time_ns = 2,
+					   .handle = 0x20,
+					   .owner = 0x10,
+					   .function = GT_FN_clCreateSubBuffer },
+		       one);
+	release(b, one, 0x10);
+	release(b, one, 0x10);
+	assert_int_equal(p->live, 2);
+	assert_int_equal(p->bytes, 100);
+	assert_int_equal(p->before, 1);
+	release(b, one, 0x20);
+	assert_int_equal(p->live, 0);
+	assert_int_equal(p->bytes, 0);
+	gt_board_free(b);
+}
+
 static void a_free_by_an_address_inside_a_block_ends_it(void **state)
 {
 	struct gt_event allocate = { .time_ns = 1,
@@ -358,6 +383,7 @@ int main(void)
 		cmocka_unit_test(an_ended_process_keeps_its_totals_and_frees_its_entries),
 		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
 		cmocka_unit_test(a_retain_brings_an_ended_resource_back),
+		cmocka_unit_test(a_second_release_does_not_end_what_a_sub_buffer_holds),
 		cmocka_unit_test(a_free_by_an_address_inside_a_block_ends_it),
 		cmocka_unit_test(sites_are_sorted_as_requested),
 		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
