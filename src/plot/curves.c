@@ -13,11 +13,15 @@ enum {
 	POINTS_MARKED = 24, /* a line with at most this many points marks them */
 	DOTS_BIG = 100,     /* up to this many dots are big */
 	STEM_SHARE = 60,    /* width of a stem in percent of its spacing */
+	BAND_COLUMN = 3,    /* pixels of a band that have one lowest and one highest value */
 };
+
+static const double band_alpha = 0.22, stem_alpha_least = 0.12;
 
 struct axes {
 	struct gt_box plot;
 	struct gt_scale x, y;
+	double right_by;          /* a tick of the right axis is so many of the left; 0: none */
 	struct gt_time_unit time; /* of x, if that is time; otherwise no name, and 1 */
 	bool has_labels;          /* there is room for labels */
 };
@@ -42,15 +46,22 @@ static double to_y(const struct axes *a, double y)
 	return a->plot.y + (1 - gt_scale_share(&a->y, y)) * a->plot.h;
 }
 
+static double curve_to_y(const struct axes *a, const struct gt_curve *curve, double y)
+{
+	return to_y(a, curve->on_right ? y / a->right_by : y);
+}
+
 struct range {
 	double x_low, x_high, y_low, y_high;
+	double right_low, right_high;
+	bool has_right;
 	bool has_bodies; /* marks that need room on both sides */
 	size_t points;
 };
 
 static struct range range_of(const struct gt_panel *p)
 {
-	struct range r = { DBL_MAX, -DBL_MAX, 0, 0, false, 0 };
+	struct range r = { .x_low = DBL_MAX, .x_high = -DBL_MAX };
 
 	for (size_t i = 0; i < p->curve_count; i++) {
 		const struct gt_curve *curve = &p->curves[i];
@@ -61,8 +72,11 @@ static struct range range_of(const struct gt_panel *p)
 
 			r.x_low = fmin(r.x_low, x);
 			r.x_high = fmax(r.x_high, x);
-			r.y_low = fmin(r.y_low, y);
-			r.y_high = fmax(r.y_high, y);
+			*(curve->on_right ? &r.right_low : &r.y_low) =
+				fmin(curve->on_right ? r.right_low : r.y_low, y);
+			*(curve->on_right ? &r.right_high : &r.y_high) =
+				fmax(curve->on_right ? r.right_high : r.y_high, y);
+			r.has_right |= curve->on_right;
 			r.points++;
 		}
 	}
@@ -95,6 +109,23 @@ static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
 	return widest;
 }
 
+/* The least of 1, 2, 5, 10, 20, … with which the left scale covers the right one's values. */
+static double right_factor(const struct gt_scale *left, const struct range *r)
+{
+	double least =
+		fmax(r->right_high / left->high, left->low < 0 ? r->right_low / left->low : 0);
+	double power = pow(10, floor(log10(fmax(least, 1))));
+
+	return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+}
+
+/* The left scale, times the factor. */
+static struct gt_scale right_scale(const struct axes *a)
+{
+	return (struct gt_scale){ a->y.low * a->right_by, a->y.high * a->right_by,
+				  a->y.step * a->right_by, a->right_by > 1 ? 0 : a->y.decimals };
+}
+
 /* As many ticks as fit without touching. */
 static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, double width,
 			       const struct gt_lettering *how)
@@ -115,12 +146,22 @@ static void place_axes(struct axes *a, struct gt_canvas *c, const struct gt_pane
 {
 	struct range r = range_of(p);
 	double side, edge = type->text;
+	struct gt_scale right;
 	unsigned ticks;
 
 	a->has_labels = box.h > 7 * type->text;
 	box.h -= type->text * (a->has_labels && p->x_label ? 3 : 1.6);
 	ticks = (unsigned)fmax(1, fmin(8, box.h / (type->text * 2.4)));
+	/* falls on the right need room below zero on the left, too */
+	if (r.right_low < 0 && r.y_low >= 0)
+		r.y_low = -r.y_high / 4;
 	a->y = gt_scale_values(r.y_low, r.y_high, ticks, p->whole_numbers ? 1 : 0);
+	a->right_by = r.has_right ? right_factor(&a->y, &r) : 0;
+	if (r.has_right) {
+		right = right_scale(a);
+		edge += tick_width(c, &right, how) + type->gap +
+			(a->has_labels && p->right_label ? type->text * 1.8 : 0);
+	}
 	side = tick_width(c, &a->y, how) + type->gap +
 	       (a->has_labels && p->y_label ? type->text * 1.8 : 0);
 	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
@@ -166,6 +207,21 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 	}
 }
 
+static void draw_right_ticks(struct gt_canvas *c, const struct axes *a, const struct gt_type *type,
+			     struct gt_lettering how)
+{
+	struct gt_scale right = right_scale(a);
+	char text[GT_REAL_MAX];
+
+	gt_canvas_describe(c, "right axis");
+	how.anchor = GT_ANCHOR_LEFT;
+	for (double at = gt_scale_first(&right); at <= right.high + right.step * 1e-6;
+	     at += right.step)
+		gt_canvas_text(c, a->plot.x + a->plot.w + type->gap,
+			       to_y(a, at / a->right_by) + type->text * 0.36, a->plot.w,
+			       gt_real_format(text, at, right.decimals), &how);
+}
+
 static void draw_labels(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
 			struct gt_box box, const struct gt_type *type, struct gt_lettering how)
 {
@@ -180,11 +236,13 @@ static void draw_labels(struct gt_canvas *c, const struct gt_panel *p, const str
 		gt_canvas_text(c, a->plot.x + a->plot.w / 2, box.y + box.h, a->plot.w, x_label,
 			       &how);
 	}
-	if (!p->y_label)
-		return;
 	how.upwards = true;
-	gt_canvas_text(c, box.x + type->text * 0.8, a->plot.y + a->plot.h / 2, a->plot.h,
-		       p->y_label, &how);
+	if (p->y_label)
+		gt_canvas_text(c, box.x + type->text * 0.8, a->plot.y + a->plot.h / 2, a->plot.h,
+			       p->y_label, &how);
+	if (p->right_label && a->right_by > 0)
+		gt_canvas_text(c, box.x + box.w - type->text * 0.2, a->plot.y + a->plot.h / 2,
+			       a->plot.h, p->right_label, &how);
 }
 
 /* The curve's points in pixels, with the corners of steps; the caller frees them. */
@@ -195,7 +253,7 @@ static double *to_pixels(const struct axes *a, const struct gt_curve *curve, siz
 	size_t used = 0;
 
 	for (size_t i = 0; i < curve->trail->count; i++) {
-		double x = to_x(a, x_of(curve, i)), y = to_y(a, y_of(curve, i));
+		double x = to_x(a, x_of(curve, i)), y = curve_to_y(a, curve, y_of(curve, i));
 
 		if (steps && used) {
 			xy[2 * used] = x;
@@ -227,6 +285,50 @@ static void draw_line(struct gt_canvas *c, const struct axes *a, const struct gt
 	free(xy);
 }
 
+/* The lowest and highest value of each column of pixels, as an area; the caller frees it. */
+static double *to_band(const struct axes *a, const struct gt_curve *curve, size_t *count)
+{
+	size_t columns = (size_t)(a->plot.w / BAND_COLUMN) + 1, next = 0;
+	double *xy = gt_alloc(4 * columns * sizeof *xy), value = y_of(curve, 0);
+
+	*count = 2 * columns;
+	for (size_t i = 0; i < columns; i++) {
+		double x = a->plot.x + (double)i * BAND_COLUMN, low = value, high = value;
+
+		for (; next < curve->trail->count && to_x(a, x_of(curve, next)) < x + BAND_COLUMN;
+		     next++) {
+			value = y_of(curve, next);
+			low = fmin(low, value);
+			high = fmax(high, value);
+		}
+		xy[2 * i] = xy[2 * (2 * columns - 1 - i)] = fmin(x, a->plot.x + a->plot.w);
+		xy[2 * i + 1] = curve_to_y(a, curve, high);
+		xy[2 * (2 * columns - 1 - i) + 1] = curve_to_y(a, curve, low);
+	}
+	return xy;
+}
+
+static void draw_band(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		      const struct gt_type *type)
+{
+	const struct gt_averages *averages = curve->averages;
+	struct gt_stroke stroke = { .width = fmax(1, type->text / 7), .color = curve->color };
+	struct gt_hue pale = curve->color;
+	size_t count;
+	double *xy = to_band(a, curve, &count);
+
+	pale.alpha *= band_alpha;
+	c->ops->area(c, xy, count, &pale);
+	free(xy);
+	xy = gt_alloc(2 * averages->count * sizeof *xy);
+	for (size_t i = 0; i < averages->count; i++) {
+		xy[2 * i] = to_x(a, (averages->groups[i].x + curve->x_from) * curve->x_by);
+		xy[2 * i + 1] = curve_to_y(a, curve, gt_averages_value(averages, i) * curve->y_by);
+	}
+	c->ops->path(c, xy, averages->count, &stroke);
+	free(xy);
+}
+
 static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		      const struct gt_type *type)
 {
@@ -253,15 +355,20 @@ static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct g
 		       const struct gt_type *type)
 {
 	double ground = to_y(a, 0), wide = a->plot.w / ((double)curve->trail->count + 1);
+	struct gt_hue rises = curve->color, falls = curve->falls;
 
+	/* where several share a pixel, they are pale: the darker, the more there are */
+	if (wide < 1) {
+		rises.alpha *= fmax(stem_alpha_least, sqrt(wide));
+		falls.alpha *= fmax(stem_alpha_least, sqrt(wide));
+	}
 	wide = fmax(1, fmin(type->text, wide * STEM_SHARE / 100));
 	for (size_t i = 0; i < curve->trail->count; i++) {
-		double value = y_of(curve, i), y = to_y(a, value);
+		double value = y_of(curve, i), y = curve_to_y(a, curve, value);
 
 		if (value != 0)
 			c->ops->rect(c, to_x(a, x_of(curve, i)) - wide / 2, fmin(y, ground), wide,
-				     fmax(1, fabs(ground - y)),
-				     value < 0 ? &curve->falls : &curve->color);
+				     fmax(1, fabs(ground - y)), value < 0 ? &falls : &rises);
 	}
 }
 
@@ -269,11 +376,11 @@ static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt
 		      const struct gt_type *type)
 {
 	/* dots that overlap would look like a line */
-	double radius = type->text / (curve->trail->count > DOTS_BIG ? 7 : 3);
+	double radius = type->text / (curve->trail->count > DOTS_BIG ? 5 : 3);
 
 	for (size_t i = 0; i < curve->trail->count; i++)
-		c->ops->dot(c, to_x(a, x_of(curve, i)), to_y(a, y_of(curve, i)), radius,
-			    &curve->color);
+		c->ops->dot(c, to_x(a, x_of(curve, i)), curve_to_y(a, curve, y_of(curve, i)),
+			    radius, &curve->color);
 }
 
 static void describe_curve(struct gt_canvas *c, const struct gt_curve *curve)
@@ -293,6 +400,12 @@ static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct g
 {
 	gt_trail_fit(curve->trail, (size_t)fmax(16, a->plot.w));
 	describe_curve(c, curve);
+	if (curve->averages && gt_averages_is_dense(curve->averages)) {
+		gt_canvas_describe(c, "band, with averages of %llu rows",
+				   (unsigned long long)curve->averages->rows_each);
+		draw_band(c, a, curve, type);
+		return;
+	}
 	switch (curve->mark) {
 	case GT_MARK_LINE:
 	case GT_MARK_STEPS: draw_line(c, a, curve, type); break;
@@ -329,6 +442,8 @@ void gt_curves_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box
 	if (a.plot.w < 2 * type->text || a.plot.h < 2 * type->text)
 		return;
 	draw_grid(c, &a, type, how);
+	if (a.right_by > 0)
+		draw_right_ticks(c, &a, type, how);
 	draw_labels(c, p, &a, box, type, how);
 	c->ops->clip(c, a.plot.x - 2, a.plot.y - 2, a.plot.w + 4, a.plot.h + 4);
 	for (size_t i = 0; i < p->curve_count; i++)

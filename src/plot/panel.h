@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "plot/averages.h"
 #include "plot/canvas.h"
 #include "plot/trail.h"
 
@@ -33,7 +34,13 @@ struct gt_curve {
 	double x_from;          /* added to x before x_by applies */
 	struct gt_hue color, falls;
 	bool dashed;
-	bool wide; /* so that it shows on both sides of a line drawn over it */
+	bool wide;     /* so that it shows on both sides of a line drawn over it */
+	bool on_right; /* by the axis on the right, whose numbers are a multiple of the left's */
+	/*
+	 * Of steps: if these are dense, a band from the lowest to the highest value and a line of
+	 * averages are drawn instead. May be NULL.
+	 */
+	const struct gt_averages *averages;
 };
 
 /* A horizontal bar with its name on the left and its number at its end. */
@@ -49,7 +56,7 @@ enum gt_tone { GT_TONE_PLAIN, GT_TONE_ALARM, GT_TONE_GOOD };
 struct gt_panel {
 	const char *title, *subtitle, *message; /* message: instead of a chart */
 	enum gt_tone tone; /* colour of subtitle and message; ALARM: of the background too */
-	const char *x_label, *y_label;
+	const char *x_label, *y_label, *right_label;
 	bool x_is_time; /* in seconds: the axis chooses and names its unit */
 	struct gt_curve curves[GT_CURVES_MOST];
 	size_t curve_count;

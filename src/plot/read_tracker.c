@@ -24,11 +24,12 @@ static const char *const curve_headings[GT_CURVE_COUNT] = {
 	[GT_CURVE_LISTS] = "CommandLists",   [GT_CURVE_EVENTS] = "Events",
 	[GT_CURVE_FENCES] = "Fences",        [GT_CURVE_IMAGES] = "Images",
 	[GT_CURVE_SAMPLERS] = "Samplers",    [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
+	[GT_CURVE_THREADS] = "Threads",
 };
 
 /* Indexes of the columns; -1: missing. */
 struct columns {
-	int number, time, call, delta, residue, curves[GT_CURVE_COUNT];
+	int number, time, call, delta, size_delta, residue, curves[GT_CURVE_COUNT];
 	size_t count;
 };
 
@@ -40,6 +41,7 @@ static int find_columns(struct columns *c, struct gt_rows *r, struct gt_error *e
 	c->time = gt_rows_find(r, "TimeMs");
 	c->call = gt_rows_find(r, "APICall");
 	c->delta = gt_rows_find(r, "Delta_VmRSS_KB");
+	c->size_delta = gt_rows_find(r, "Delta_VmSize_KB");
 	c->residue = gt_rows_find(r, "Residue_KB");
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
 		c->curves[i] = gt_rows_find(r, curve_headings[i]);
@@ -87,7 +89,7 @@ static struct gt_call_stats *call_of(struct gt_tracker_table *t, const char *nam
 }
 
 struct row {
-	double number, time_ms, delta_kb, residue_kb, curves[GT_CURVE_COUNT];
+	double number, time_ms, delta_kb, size_delta_kb, residue_kb, curves[GT_CURVE_COUNT];
 	const char *call;
 };
 
@@ -105,6 +107,7 @@ static bool parse_row(struct row *row, const struct gt_rows *r, const struct col
 	row->call = r->fields[c->call];
 	if (!*row->call || !parse_field(&row->time_ms, r, c->time) ||
 	    !parse_field(&row->delta_kb, r, c->delta) ||
+	    !parse_field(&row->size_delta_kb, r, c->size_delta) ||
 	    !parse_field(&row->residue_kb, r, c->residue))
 		return false;
 	/* of use only where rows follow each other, and then it is a number */
@@ -209,12 +212,15 @@ static void add_row(struct gt_tracker_table *t, const struct row *row, const str
 		if (c->curves[i] < 0)
 			continue;
 		gt_trail_add(&t->curves[i], row->time_ms, &row->curves[i]);
+		gt_averages_add(&t->averages[i], row->time_ms, row->curves[i]);
 		if (!t->rows || row->curves[i] > t->peak[i])
 			t->peak[i] = row->curves[i];
 		t->last[i] = row->curves[i];
 	}
 	t->rows++;
 	gt_trail_add(&t->deltas, (double)t->rows, &delta_kb);
+	if (c->size_delta >= 0 && row->size_delta_kb != 0)
+		gt_trail_add(&t->size_deltas, (double)t->rows, &row->size_delta_kb);
 	call->count++;
 	call->delta_kb += delta_kb;
 	gt_trail_add(&call->impact, row->time_ms, &call->delta_kb);
@@ -269,6 +275,7 @@ static struct gt_tracker_table *table_new(double threshold_kb, enum gt_leak_basi
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
 		gt_trail_init(&t->curves[i], 1, GT_TRAIL_MOST);
 	gt_trail_init(&t->deltas, 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->size_deltas, 1, GT_TRAIL_MOST);
 	t->basis = basis;
 	init_leaks(t);
 	return t;
@@ -361,6 +368,7 @@ void gt_tracker_free(struct gt_tracker_table *t)
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
 		gt_trail_fini(&t->curves[i]);
 	gt_trail_fini(&t->deltas);
+	gt_trail_fini(&t->size_deltas);
 	fini_leaks(t);
 	for (size_t i = 0; i < t->call_count; i++) {
 		gt_trail_fini(&t->calls[i].impact);

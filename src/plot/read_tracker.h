@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "plot/averages.h"
 #include "plot/read_rows.h"
 #include "plot/trail.h"
 
@@ -26,6 +27,7 @@ enum gt_tracker_curve {
 	GT_CURVE_IMAGES,
 	GT_CURVE_SAMPLERS,
 	GT_CURVE_MEMORY,
+	GT_CURVE_THREADS,
 	GT_CURVE_COUNT,
 };
 
@@ -55,7 +57,9 @@ struct gt_call_stats {
 
 struct gt_tracker_table {
 	struct gt_trail curves[GT_CURVE_COUNT]; /* over ms; no point: the file has no such column */
-	struct gt_trail deltas;                 /* KB, over the number of the call */
+	struct gt_averages averages[GT_CURVE_COUNT];
+	struct gt_trail deltas;      /* KB of VmRSS, over the number of the call */
+	struct gt_trail size_deltas; /* of VmSize, where it changed */
 	struct gt_trail leaks;       /* KB of each leaking call and their sum so far, over ms */
 	struct gt_trail leaked;      /* that sum over the whole time */
 	struct gt_trail moments;     /* KB of all that leaked in one ms: times are whole ms */

@@ -12,7 +12,13 @@
 #include "plot/scale.h"
 #include "plot/tracker_text.h"
 
-enum { ROWS = 4, COLUMNS = 3, TOP_BARS = 10, TOP_CURVES = 5 };
+enum {
+	ROWS = 4,
+	COLUMNS = 3,
+	TOP_BARS = 10,
+	TOP_CURVES = 5,
+	DWARFS = 4, /* a curve so many times as high as the others has an axis of its own */
+};
 
 static const double mb_per_kb = 1.0 / 1024, s_per_ms = 0.001;
 
@@ -23,16 +29,6 @@ struct charts {
 	struct gt_bar bars[TOP_BARS];
 	char text[128], creep[160];
 };
-
-static double by_impact(const struct gt_call_stats *call)
-{
-	return call->delta_kb * mb_per_kb;
-}
-
-static double by_average(const struct gt_call_stats *call)
-{
-	return call->delta_kb * mb_per_kb / (double)call->count;
-}
 
 static void put_bars(struct charts *ch, struct gt_panel *p, gt_call_rank *rank, struct gt_hue rise,
 		     struct gt_hue fall)
@@ -150,21 +146,57 @@ static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
 		put_no_leak(ch, p);
 }
 
+static double greatest(const struct gt_trail *t)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		most = fmax(most, fabs(gt_trail_value(t, i, 0)));
+	return most;
+}
+
+/* VmSize as dots: address space comes in larger and fewer pieces than memory that is used. */
 static void draw_deltas(struct charts *ch, struct gt_panel *p)
 {
-	struct gt_curve *curve = gt_panel_curve(p, "delta", GT_MARK_STEMS, &ch->table->deltas,
-						gt_panel_color(ch->canvas, 5));
+	double size = greatest(&ch->table->size_deltas), rss = greatest(&ch->table->deltas);
+	struct gt_curve *curve;
 
-	p->subtitle = "change of VmRSS; decreases point down";
+	curve = gt_panel_curve(p, "delta of VmRSS", GT_MARK_STEMS, &ch->table->deltas,
+			       gt_panel_color(ch->canvas, 5));
+	p->subtitle = size > 0 ? "decreases point down" : "change of VmRSS; decreases point down";
 	p->x_label = "Call number";
 	curve->falls = gt_panel_color(ch->canvas, 0);
 	curve->y_by = mb_per_kb;
+	if (size > 0) {
+		curve = gt_panel_curve(p, "delta of VmSize", GT_MARK_DOTS, &ch->table->size_deltas,
+				       gt_panel_color(ch->canvas, 3));
+		curve->y_by = mb_per_kb;
+		curve->on_right = rss > 0 && size > DWARFS * rss;
+		curve->name = curve->on_right ? "delta of VmSize (right axis)" : curve->name;
+		p->right_label = "Delta of VmSize (MB)";
+	}
+}
+
+/* A driver may reserve many times the memory that the process uses: 25 GB are normal. */
+static void draw_memory(struct charts *ch, struct gt_panel *p)
+{
+	struct gt_tracker_table *t = ch->table;
+	struct gt_curve *size;
+
+	add_curve(ch, p, "VmRSS", GT_MARK_STEPS, &t->curves[GT_CURVE_RSS], mb_per_kb);
+	size = add_curve(ch, p, "VmSize", GT_MARK_STEPS, &t->curves[GT_CURVE_SIZE], mb_per_kb);
+	if (t->peak[GT_CURVE_SIZE] > DWARFS * fmax(t->peak[GT_CURVE_RSS], t->peak[GT_CURVE_DATA])) {
+		size->on_right = true;
+		size->name = "VmSize (right axis)";
+		p->right_label = "VmSize (MB)";
+	}
+	add_curve(ch, p, "VmData", GT_MARK_STEPS, &t->curves[GT_CURVE_DATA], mb_per_kb);
 }
 
 static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 {
 	size_t count;
-	struct gt_call_stats **list = gt_calls_ranked(ch->table, by_impact, &count);
+	struct gt_call_stats **list = gt_calls_ranked(ch->table, gt_call_by_impact, &count);
 
 	for (size_t i = 0; i < count && i < TOP_CURVES; i++)
 		add_curve(ch, p, list[i]->name, GT_MARK_STEPS, &list[i]->impact, mb_per_kb);
@@ -210,9 +242,7 @@ struct chart {
 static const struct chart charts[ROWS * COLUMNS] = {
 	{ .title = "Memory Leak Detection Over Time", .label = "Total leaked (MB)",
 	  .draw = draw_leaked },
-	{ .title = "System Memory Usage Over Time", .label = "Memory (MB)", .by = 1.0 / 1024,
-	  .curves = { { "VmRSS", GT_CURVE_RSS }, { "VmSize", GT_CURVE_SIZE },
-		      { "VmData", GT_CURVE_DATA } } },
+	{ .title = "System Memory Usage Over Time", .label = "Memory (MB)", .draw = draw_memory },
 	{ .title = "Memory Leaks by API Call", .label = "Total leaked (MB)",
 	  .rank = gt_call_by_leak, .draw = draw_leaks_by_call },
 	{ .title = "Memory Deltas Per API Call", .label = "Delta (MB)", .draw = draw_deltas },
@@ -227,9 +257,9 @@ static const struct chart charts[ROWS * COLUMNS] = {
 	{ .title = "Top 10 Most Frequent API Calls", .label = "Calls", .rank = gt_call_by_count,
 	  .whole_numbers = true },
 	{ .title = "Top 10 API Calls by Memory Impact", .label = "Sum of deltas (MB)",
-	  .rank = by_impact },
+	  .rank = gt_call_by_impact },
 	{ .title = "Top 10 API Calls by Avg Memory per Call", .label = "Average delta (MB)",
-	  .rank = by_average },
+	  .rank = gt_call_by_average },
 	{ .title = "Cumulative Memory Impact by Top 5 APIs", .label = "Sum of deltas (MB)",
 	  .draw = draw_cumulative },
 	{ .title = "Individual Leak Events Timeline", .label = "Leak (MB)",
@@ -250,10 +280,17 @@ static void draw_chart(struct charts *ch, const struct chart *chart, struct gt_p
 		put_bars(ch, p, chart->rank,
 			 gt_panel_color(ch->canvas, chart->whole_numbers ? 0 : 5),
 			 gt_panel_color(ch->canvas, 0));
-	for (size_t i = 0; i < 4 && chart->curves[i].name; i++)
-		add_curve(ch, p, chart->curves[i].name,
-			  chart->is_area ? GT_MARK_AREA : GT_MARK_STEPS,
-			  &ch->table->curves[chart->curves[i].curve], chart->by);
+	for (size_t i = 0; i < 4 && chart->curves[i].name; i++) {
+		struct gt_curve *curve = add_curve(
+			ch, p, chart->curves[i].name, chart->is_area ? GT_MARK_AREA : GT_MARK_STEPS,
+			&ch->table->curves[chart->curves[i].curve], chart->by);
+
+		if (!chart->whole_numbers)
+			continue;
+		curve->averages = &ch->table->averages[chart->curves[i].curve];
+		if (gt_averages_is_dense(curve->averages))
+			p->subtitle = "bands: lowest to highest; lines: averages";
+	}
 }
 
 /* False for a chart whose columns are missing in the file. */

@@ -13,11 +13,23 @@
 #include "plot/picture.h"
 #include "plot/scale.h"
 
+enum { TOP_MOST = 10 };
+
 static const double mb_per_kb = 1.0 / 1024;
 
 double gt_call_by_count(const struct gt_call_stats *call)
 {
 	return (double)call->count;
+}
+
+double gt_call_by_impact(const struct gt_call_stats *call)
+{
+	return call->delta_kb * mb_per_kb;
+}
+
+double gt_call_by_average(const struct gt_call_stats *call)
+{
+	return call->delta_kb * mb_per_kb / (double)call->count;
 }
 
 double gt_call_by_leak(const struct gt_call_stats *call)
@@ -65,6 +77,31 @@ void gt_creep_format(char *out, size_t size, const struct gt_call_stats *call)
 		 gt_plural(gt_call_creeping(call), "call", "calls"));
 }
 
+/* The ten calls that come first by `rank`, with their numbers. */
+static void put_top(const struct gt_tracker_table *t, FILE *out, bool utf8, const char *title,
+		    gt_call_rank *rank, const char *unit)
+{
+	char text[GT_REAL_MAX];
+	size_t count;
+	struct gt_call_stats **list = gt_calls_ranked(t, rank, &count);
+
+	if (count)
+		fprintf(out, "\n%s:\n", title);
+	for (size_t i = 0; i < count && i < TOP_MOST; i++) {
+		double value = rank(list[i]);
+
+		fputs("  ", out);
+		gt_text_put(out, list[i]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+		fprintf(out, ": %s%s%s\n", *unit && value > 0 ? "+" : "",
+			gt_real_format(text, value,
+				       !*unit              ? 0 :
+				       fabs(value) >= 0.01 ? 2 :
+							     gt_real_decimals(value)),
+			unit);
+	}
+	free(list);
+}
+
 static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf8)
 {
 	static const struct {
@@ -77,9 +114,18 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 		{ "Peak VmData", GT_CURVE_DATA, 1.0 / 1024 },
 		{ "Peak memory allocated", GT_CURVE_MEMORY, 1.0 / (1 << 20) },
 	};
+	static const struct {
+		const char *name;
+		enum gt_tracker_curve curve;
+	} counts[] = {
+		{ "threads", GT_CURVE_THREADS },       { "contexts", GT_CURVE_CONTEXTS },
+		{ "command queues", GT_CURVE_QUEUES }, { "modules", GT_CURVE_MODULES },
+		{ "kernels", GT_CURVE_KERNELS },       { "event pools", GT_CURVE_POOLS },
+		{ "command lists", GT_CURVE_LISTS },   { "events", GT_CURVE_EVENTS },
+		{ "fences", GT_CURVE_FENCES },         { "images", GT_CURVE_IMAGES },
+		{ "samplers", GT_CURVE_SAMPLERS },
+	};
 	char text[GT_REAL_MAX];
-	size_t count;
-	struct gt_call_stats **list = gt_calls_ranked(t, gt_call_by_count, &count);
 
 	fputs("=== SUMMARY STATISTICS ===\n", out);
 	fprintf(out, "Total API calls: %s\n", gt_format_count(text, t->rows));
@@ -91,15 +137,18 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 				gt_real_format(text, t->peak[peaks[i].curve] * peaks[i].by, 2));
 	fprintf(out, "VmRSS, first row to last: %s%s MB\n", t->last_rss > t->first_rss ? "+" : "",
 		gt_real_format(text, (t->last_rss - t->first_rss) / 1024, 2));
-	fputs("Most frequent: ", out);
-	gt_text_put(out, list[0]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-	fprintf(out, ", %s %s\n", gt_format_count(text, list[0]->count),
-		gt_plural(list[0]->count, "call", "calls"));
-	free(list);
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (t->curves[counts[i].curve].count)
+			fprintf(out, "Peak %s: %s\n", counts[i].name,
+				gt_format_count(text, gt_whole(t->peak[counts[i].curve])));
 	gt_picture_damage(out, t->bad_rows, t->bad_line);
 	if (t->unsigned_falls)
 		fprintf(out, "Signs restored: %s decreases of VmRSS were written as increases\n",
 			gt_format_count(text, t->unsigned_falls));
+	put_top(t, out, utf8, "Top 10 most frequent API calls", gt_call_by_count, "");
+	put_top(t, out, utf8, "Top 10 API calls by memory impact", gt_call_by_impact, " MB");
+	put_top(t, out, utf8, "Top 10 API calls by average memory per call", gt_call_by_average,
+		" MB");
 }
 
 /* "alive at the end: 4 kernels, 12 events, 200 KiB", if anything is; no leak by the rule. */

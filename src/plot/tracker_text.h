@@ -6,8 +6,8 @@
 
 typedef double gt_call_rank(const struct gt_call_stats *call);
 
-/* How often it was called; MB that its calls leaked. */
-gt_call_rank gt_call_by_count, gt_call_by_leak;
+/* How often it was called; MB of its calls' deltas, and of one on average; MB that they leaked. */
+gt_call_rank gt_call_by_count, gt_call_by_impact, gt_call_by_average, gt_call_by_leak;
 /* The calls by magnitude, without those that are 0; the caller frees the list. */
 struct gt_call_stats **gt_calls_ranked(const struct gt_tracker_table *t, gt_call_rank *rank,
 				       size_t *count);

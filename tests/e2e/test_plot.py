@@ -179,6 +179,22 @@ def test_a_single_spike_in_a_million_rows_is_drawn(case):
     assert max(points) < 10000
 
 
+def test_counts_of_many_rows_are_bands(case):
+    """100,000 rows would be a solid block; a thousand are lines."""
+    for rows, dense in ((1000, 0), (100000, 7)):
+        made = case.run("python3", case.source / "bench/make_tracker_csv.py", rows)
+        case.path("t.csv").write_text(made.out)
+        done = case.gputrack("plot", "t.csv", "-o", "t.txt")
+        assert done.status == 0, done.err
+        words = case.path("t.txt").read_text()
+        assert words.count("band, with averages of") == dense, rows
+        assert words.count("bands: lowest to highest; lines: averages") == (2 if dense else 0)
+        for line in ("Peak threads: 4", "Peak command lists: 2", "Peak kernels: 4",
+                     "Top 10 most frequent API calls:", "Top 10 API calls by memory impact:",
+                     "Top 10 API calls by average memory per call:"):
+            assert f"\n{line}\n" in done.out, done.out
+
+
 def test_the_configured_csv_name_leads_to_the_tracker_file(case):
     rows = (inputs(case) / "tracker" / "clean.csv").read_text()
     case.path("out_pid15534.csv").write_text(rows)
