@@ -186,6 +186,13 @@ bool gt_result_is_invalid(enum gt_api api, int32_t result)
 	return strstr(name, "_INVALID_");
 }
 
+bool gt_result_is_out_of_memory(enum gt_api api, int32_t result)
+{
+	const char *name = gt_result_name(api, result);
+
+	return name && (strstr(name, "_OUT_OF_") || strstr(name, "_ALLOCATION_FAILURE"));
+}
+
 void gt_result_json(struct gt_json *j, uint16_t function, bool is_known, int32_t result)
 {
 	enum gt_api api = (enum gt_api)gt_functions[function].api;

@@ -76,6 +76,7 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	side->ledger = gt_replay_run(
 		side->recording,
 		&(struct gt_replay){ .growth = true,
+				     .samples = true,
 				     .held = gt_input_held(&s->input, side->view.frames),
 				     .tick = gt_progress_tick });
 	gt_progress_end();

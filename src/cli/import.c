@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
+#include "cli/forward.h"
 #include "cli/output.h"
 #ifdef GT_HAS_NSYS
 #include "capture/nsys/nsys.h"
@@ -49,41 +52,99 @@ const struct gt_syntax gt_import_syntax = {
 };
 
 #ifdef GT_HAS_NSYS
-/* Describes the import, for the user and in `info`. */
-static void describe(const struct gt_nsys_import *n, struct gt_info *info,
-		     struct gt_import_result *result)
-{
-	char allocations[GT_FORMAT_MAX], frees[GT_FORMAT_MAX], text[3][GT_FORMAT_MAX];
-	size_t used;
+/* Writes lines for the user. */
+struct lines {
+	char *at, *end;
+};
 
-	gt_info_set(info, "nsys", n->product);
-	gt_info_set(info, "nsys_schema", n->schema);
+static void add_line(struct lines *lines, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_line(struct lines *lines, const char *format, ...)
+{
+	size_t left = (size_t)(lines->end - lines->at);
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(lines->at, left, format, args);
+	va_end(args);
+	if (n > 0)
+		lines->at += (size_t)n < left ? (size_t)n : left - 1;
+}
+
+static const char *const tracking_names[] = {
+	[GT_NSYS_TRACKING_UNKNOWN] = "unknown",
+	[GT_NSYS_TRACKING_OFF] = "off",
+	[GT_NSYS_TRACKING_ON] = "on",
+};
+
+/* What the views need of the profile, in `info`. */
+static void set_info(const struct gt_nsys_import *n, struct gt_info *info)
+{
+	const struct gt_nsys_profile *p = &n->profile;
+	char key[32];
+
+	gt_info_set(info, "nsys", p->product);
+	gt_info_set(info, "nsys_schema", p->schema);
+	gt_info_set(info, "nsys_tracking", tracking_names[p->tracking]);
 	gt_info_setf(info, "out_of_order", "%llu", (unsigned long long)n->out_of_order);
 	gt_info_setf(info, "skipped_rows", "%llu", (unsigned long long)n->skipped);
 	gt_info_setf(info, "duration_ns", "%llu", (unsigned long long)n->duration_ns);
-	used = (size_t)snprintf(
-		result->text, sizeof result->text,
-		"%s %s and %s %s of %u %s\n"
-		"%s with a call stack, %s with the driver function's name, %s with neither\n",
-		gt_format_count(allocations, n->allocations),
-		gt_plural(n->allocations, "allocation", "allocations"),
-		gt_format_count(frees, n->frees), gt_plural(n->frees, "free", "frees"),
-		n->processes, gt_plural(n->processes, "process", "processes"),
-		gt_format_count(text[0], n->valid), gt_format_count(text[1], n->driver),
-		gt_format_count(text[2], n->invalid));
+	if (p->has_offset)
+		gt_info_setf(info, "utc_offset_s", "%lld", (long long)p->utc_offset_s);
+	for (size_t i = 0; i < p->note_count; i++) {
+		snprintf(key, sizeof key, "nsys_note_%zu", i);
+		gt_info_set(info, key, p->notes[i]);
+	}
+	if (n->calls)
+		gt_info_set(info, "nsys_calls", n->calls);
+}
+
+/* What memory events say; without any, what is known all the same. */
+static void describe_memory(const struct gt_nsys_import *n, struct lines *lines)
+{
+	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX], c[GT_FORMAT_MAX], d[GT_FORMAT_MAX];
+
+	if (n->calls) {
+		add_line(lines, "no memory events: only calls are counted, %s\n",
+			 n->profile.tracking == GT_NSYS_TRACKING_ON ?
+				 "although memory tracking was on" :
+				 "profile with --cuda-memory-usage=true to record memory");
+		return;
+	}
+	add_line(lines, "%s %s and %s %s of %u %s\n", gt_format_count(a, n->allocations),
+		 gt_plural(n->allocations, "allocation", "allocations"),
+		 gt_format_count(b, n->frees), gt_plural(n->frees, "free", "frees"), n->processes,
+		 gt_plural(n->processes, "process", "processes"));
+	add_line(lines, "%s with a call stack, %s with the driver function's name, %s with neither",
+		 gt_format_count(a, n->valid), gt_format_count(b, n->driver),
+		 gt_format_count(c, n->invalid));
+	if (n->named)
+		add_line(lines, " (%s of these with the runtime function's name)",
+			 gt_format_count(d, n->named));
+	add_line(lines, "\n");
+}
+
+static void describe(const struct gt_nsys_import *n, struct gt_import_result *result)
+{
+	struct lines lines = { result->text, result->text + sizeof result->text };
+	char text[GT_FORMAT_MAX];
+
+	describe_memory(n, &lines);
+	if (n->failed)
+		add_line(&lines, "%s failed %s\n", gt_format_count(text, n->failed),
+			 gt_plural(n->failed, "call", "calls"));
 	if (n->out_of_order)
-		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-					 "%s %s out of order and sorted\n",
-					 gt_format_count(text[0], n->out_of_order),
-					 gt_plural(n->out_of_order, "row was", "rows were"));
+		add_line(&lines, "%s %s out of order and sorted\n",
+			 gt_format_count(text, n->out_of_order),
+			 gt_plural(n->out_of_order, "row was", "rows were"));
 	if (n->skipped)
-		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-					 "%s %s invalid and skipped\n",
-					 gt_format_count(text[0], n->skipped),
-					 gt_plural(n->skipped, "row was", "rows were"));
-	if (!n->valid)
-		snprintf(result->text + used, sizeof result->text - used,
-			 "no call stacks: profile with --cudabacktrace=memory:0 to record them\n");
+		add_line(&lines, "%s %s invalid and skipped\n", gt_format_count(text, n->skipped),
+			 gt_plural(n->skipped, "row was", "rows were"));
+	if (!n->valid && !n->calls)
+		add_line(&lines, "no call stacks: profile with --cudabacktrace=memory:0 to record "
+				 "them\n");
 }
 
 int gt_import_run(const struct gt_import *import, struct gt_import_result *result,
@@ -91,7 +152,8 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 {
 	struct gt_nsys_import n = { .file = import->file,
 				    .folder = import->folder,
-				    .tick = gt_progress_tick };
+				    .tick = gt_progress_tick,
+				    .stop = &gt_stopped };
 	char whole[PATH_MAX], started[GT_FORMAT_MAX];
 	int e = gt_nsys_run(&n, error);
 
@@ -102,11 +164,14 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 		    import->source                ? import->source :
 		    realpath(import->file, whole) ? whole :
 						    import->file);
-	if (!*gt_info_get(import->info, "command") && *n.command)
-		gt_info_set(import->info, "command", n.command);
-	if (!*gt_info_get(import->info, "started") && n.start_real_ns)
-		gt_info_set(import->info, "started", gt_format_moment(started, n.start_real_ns));
-	describe(&n, import->info, result);
+	if (!*gt_info_get(import->info, "command") && *n.profile.command)
+		gt_info_set(import->info, "command", n.profile.command);
+	if (!*gt_info_get(import->info, "started") && n.profile.start_real_ns)
+		gt_info_set(import->info, "started",
+			    gt_format_moment(started, n.profile.start_real_ns));
+	set_info(&n, import->info);
+	describe(&n, result);
+	free(n.calls);
 	return 0;
 }
 #else
@@ -178,6 +243,9 @@ int gt_cmd_import(int argc, char **argv)
 	else
 		name_recording(folder, sizeof folder, argv[first]);
 	gt_path_trim_slashes(folder);
+	gt_stop_unless_ignored(SIGINT);
+	gt_stop_unless_ignored(SIGTERM);
+	gt_stop_unless_ignored(SIGHUP);
 	if (import(argv[first], folder, &result, &error))
 		return gt_fail("%s", error.text);
 	if (s.quiet)

@@ -6,11 +6,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "judge/difference_rows.h"
+#include "replay/call_text.h"
 #include "replay/group_text.h"
 #include "replay/growth_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
 #include "replay/place.h"
+#include "replay/shortage.h"
 #include "replay/stack.h"
 
 enum { LEAKS_SHOWN = 20, HOLDS_SHOWN = 5, FRAMES_SHOWN = 3 };
@@ -111,7 +113,8 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 	if (both && row->change != GT_DIFF_SAME)
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
-	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s", gt_function_words(a, leak->function),
+	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s",
+		      gt_call_name(a, view_of(d, row), leak->function, leak->stack),
 		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
 		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
 	gt_stack_brief(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
@@ -164,7 +167,9 @@ static void put_totals(struct gt_printer *p, const struct gt_view *v)
 static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v)
 {
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
-	char *held = gt_held_line(v->ledger);
+	const struct gt_shortage *shortage = gt_shortage_of(v);
+	char *held = gt_held_line(v->ledger),
+	     *text = shortage ? gt_shortage_text(v, shortage) : NULL;
 	struct gt_fate_sum sums[GT_FATE_COUNT];
 	uint64_t count, bytes;
 
@@ -186,6 +191,10 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 	put_totals(p, v);
 	if (held)
 		gt_print_wrap(p, GT_DIM, 6, "%s", held);
+	if (shortage)
+		gt_print_wrap(p, GT_YELLOW, 6, "out of memory %s; %s", text,
+			      gt_shortage_outcome(v, shortage));
+	free(text);
 	free(held);
 	gt_head_gaps(p, v);
 }
@@ -330,6 +339,7 @@ static void totals_json(struct gt_json *j, const char *key, const struct gt_view
 		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
 	gt_json_uint(j, "held", l->held.count);
 	gt_json_uint(j, "held_bytes", l->held.device_bytes + l->held.host_bytes);
+	gt_shortage_json(j, "out_of_memory", v);
 	gt_json_end(j);
 }
 

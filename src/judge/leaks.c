@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "judge/verdict.h"
+#include "replay/call_text.h"
 #include "replay/group_text.h"
 #include "replay/place.h"
 
@@ -243,7 +244,7 @@ char *gt_leak_title(const struct gt_view *v, const struct gt_leak *leak)
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
 	if (asprintf(&text, "%s %s %s (%s)%s%s%s%s", kind, verbs[leak->fate],
-		     gt_function_words(words, leak->function), gt_api_names[leak->api],
+		     gt_call_name(words, v, leak->function, leak->stack), gt_api_names[leak->api],
 		     leak->bytes ? ": " : "", leak->bytes ? bytes : "", leak->stack ? ", at " : "",
 		     leak->stack ? place : "") < 0)
 		text = gt_strdup(kind);

@@ -343,8 +343,9 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	find_growth(verdict, v);
 	verdict->outcome = judge(verdict, v->recording);
 	/* a recording that is damaged from its first event on did track something */
-	if (!v->ledger->events &&
-	    (!gt_head_has_gaps(v->recording) || gt_recording_is_empty(v->recording)))
+	if ((!v->ledger->events &&
+	     (!gt_head_has_gaps(v->recording) || gt_recording_is_empty(v->recording))) ||
+	    *gt_recording_info(v->recording, "nsys_calls"))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
 		verdict->outcome = GT_OUTCOME_UNSURE;

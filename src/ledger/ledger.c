@@ -47,6 +47,9 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->redundant);
 	free(l->interior);
 	free(l->failures);
+	for (size_t i = 0; i < l->shortage_count; i++)
+		free(l->shortages[i].holders);
+	free(l->shortages);
 	free(l->last_calls);
 	free(l->private->site_of);
 	gt_references_fini(&l->private->references);
@@ -64,6 +67,8 @@ void gt_ledger_forget_sites(struct gt_ledger *l)
 	free(l->sites);
 	l->sites = NULL;
 	l->site_count = 0;
+	for (size_t i = 0; i < l->shortage_count; i++)
+		l->shortages[i].holder_count = 0;
 	free(l->private->site_of);
 	l->private->site_of = NULL;
 	l->private->site_of_size = 0;
@@ -197,6 +202,8 @@ static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt
 	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
 	add_bytes(l, e, bytes);
+	if (l->shortage_count && bytes)
+		gt_misuse_went_on(l, e->process);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
 		gt_breakdown_add(&l->breakdown, e, bytes);
 	if (l->device_bytes > l->peak_bytes) {

@@ -63,6 +63,27 @@ struct gt_failure {
 	uint64_t count, bytes_most, time_ns;
 };
 
+/* A site's share of what was alive at some moment. */
+struct gt_holder {
+	uint32_t site, live;
+	uint64_t bytes;
+};
+
+/* A call that failed because memory ran out: the last one of its process. */
+struct gt_shortage {
+	uint32_t process, stack;
+	uint16_t function, place; /* place: also where everything alive was; 0: unknown */
+	int32_t result;
+	uint64_t time_ns;
+	uint64_t asked;        /* bytes requested; 0: unknown */
+	uint64_t device_bytes; /* alive at that time, on `place` if that is known */
+	uint64_t host_bytes;
+	uint64_t count;            /* of the process, this one included */
+	bool went_on;              /* the process allocated memory after it */
+	struct gt_holder *holders; /* sites with bytes alive at that time; NULL: too many calls */
+	size_t holder_count;
+};
+
 /* A call during which a process ended. */
 struct gt_last_call {
 	struct gt_event event;
@@ -124,6 +145,8 @@ struct gt_ledger {
 	uint64_t interior_calls; /* all, likewise */
 	struct gt_failure *failures;
 	size_t failure_count, failure_room;
+	struct gt_shortage *shortages; /* one for each process that ran out of memory */
+	size_t shortage_count, shortage_room;
 	struct gt_last_call *last_calls;
 	size_t last_call_count, last_call_room;
 

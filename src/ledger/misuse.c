@@ -11,6 +11,7 @@ enum {
 	MISTAKES_MAX = 1000, /* distinct redundant releases and failures kept; all are counted */
 	REPEATS_MAX = 1 << 16,
 	LAST_CALLS_MAX = 1000,
+	HOLDERS_LOOKED_AT = 1 << 22, /* sites, for all shortages: a program may try for ever */
 };
 
 void gt_misuse_fini(struct gt_misuse *m)
@@ -120,6 +121,89 @@ static void count_failure(struct gt_ledger *l, const struct gt_event *e)
 	};
 }
 
+/* The only place where device memory is alive; 0: there are several, or it is not known. */
+static uint16_t only_place(const struct gt_ledger *l)
+{
+	for (size_t i = 1; i < l->breakdown.place_count; i++)
+		if (l->breakdown.places[i].bytes)
+			return l->breakdown.places[i].bytes == l->device_bytes ? (uint16_t)i : 0;
+	return 0;
+}
+
+static struct gt_shortage *shortage_of(struct gt_ledger *l, uint32_t process)
+{
+	for (size_t i = 0; i < l->shortage_count; i++)
+		if (l->shortages[i].process == process)
+			return &l->shortages[i];
+	return NULL;
+}
+
+/* Who holds memory now, in place of who held it at the last shortage. */
+static void list_holders(struct gt_ledger *l, struct gt_misuse *m, struct gt_shortage *s)
+{
+	size_t room = 0;
+
+	free(s->holders);
+	s->holders = NULL;
+	s->holder_count = 0;
+	m->looked_at += l->site_count;
+	if (m->looked_at > HOLDERS_LOOKED_AT)
+		return;
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *site = &l->sites[i];
+
+		if (site->bytes_live == site->bytes_gone)
+			continue;
+		GT_GROW(s->holders, s->holder_count, room);
+		s->holders[s->holder_count++] =
+			(struct gt_holder){ .site = (uint32_t)i,
+					    .live = (uint32_t)(site->live - site->gone),
+					    .bytes = site->bytes_live - site->bytes_gone };
+	}
+}
+
+static void count_shortage(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			   uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_shortage *s = shortage_of(l, process);
+	uint16_t place = e->place ? e->place : only_place(l);
+
+	if (gt_function_ends(fn) || fn->effect == GT_RETAIN ||
+	    !gt_result_is_out_of_memory((enum gt_api)fn->api, e->result))
+		return;
+	if (!s) {
+		GT_GROW(l->shortages, l->shortage_count, l->shortage_room);
+		s = &l->shortages[l->shortage_count++];
+		*s = (struct gt_shortage){ 0 };
+	}
+	list_holders(l, m, s);
+	*s = (struct gt_shortage){
+		.process = process,
+		.stack = e->stack,
+		.function = e->function,
+		.place = place,
+		.result = e->result,
+		.time_ns = e->time_ns,
+		.asked = fn->effect == GT_CREATE ? e->size : 0,
+		.device_bytes = place && place < l->breakdown.place_count ?
+					l->breakdown.places[place].bytes :
+					l->device_bytes,
+		.host_bytes = l->host_bytes,
+		.count = s->count + 1,
+		.holders = s->holders,
+		.holder_count = s->holder_count,
+	};
+}
+
+void gt_misuse_went_on(struct gt_ledger *l, uint32_t process)
+{
+	struct gt_shortage *s = shortage_of(l, process);
+
+	if (s)
+		s->went_on = true;
+}
+
 void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
 			   uint32_t process, bool is_alive)
 {
@@ -129,6 +213,8 @@ void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struc
 		d = gt_ended_handles_find(&m->ended, e, process);
 	if ((!d || !count_redundant(l, m, e, process, d)) && e->failed)
 		count_failure(l, e);
+	if (e->failed)
+		count_shortage(l, m, e, process);
 	if (e->unfinished && l->last_call_count < LAST_CALLS_MAX) {
 		GT_GROW(l->last_calls, l->last_call_count, l->last_call_room);
 		l->last_calls[l->last_call_count++] = (struct gt_last_call){ *e, process };

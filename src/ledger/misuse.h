@@ -22,6 +22,7 @@ struct gt_misuse {
 	struct gt_ended_handles ended;
 	struct gt_repeat *repeats; /* the first ones, to be judged again at the end */
 	size_t repeat_count, repeat_room;
+	size_t looked_at; /* sites, when memory ran out */
 };
 
 void gt_misuse_fini(struct gt_misuse *m);
@@ -29,6 +30,8 @@ void gt_misuse_fini(struct gt_misuse *m);
 /* Records a call that failed or never returned; `is_alive`: the program still held its handle. */
 void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
 			   uint32_t process, bool is_alive);
+/* The process allocated memory: if it had run out of it before, it went on. */
+void gt_misuse_went_on(struct gt_ledger *l, uint32_t process);
 /* Records a call that ended a handle that is not alive. */
 void gt_misuse_unknown_handle(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
 			      uint32_t process);

@@ -1,13 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* call_text.c - a call during which a process ended: its function with its arguments. */
+/* call_text.c - a call's function, and the arguments of a call during which a process ended. */
 #include "replay/call_text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/arguments.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "replay/frame_facts.h"
+#include "replay/group_text.h"
+
+/* "device allocation in Nsight": what an import has instead of a call. */
+static const char *function_words(char *out, unsigned function)
+{
+	const char *name = gt_function_names[function];
+	size_t used = 0;
+
+	if (!gt_text_begins(name, "nsys"))
+		return name;
+	for (name += strlen("nsys"); *name && used + 2 < GT_KIND_TEXT; name++) {
+		if (used && isupper((unsigned char)*name))
+			out[used++] = ' ';
+		out[used++] = (char)tolower((unsigned char)*name);
+	}
+	snprintf(out + used, GT_KIND_TEXT - used, " in Nsight");
+	return out;
+}
+
+const char *gt_call_name(char *out, const struct gt_view *v, uint16_t function, uint32_t stack)
+{
+	const struct gt_frame *frames;
+
+	if (!*gt_recording_info(v->recording, "imported") ||
+	    !gt_frames_get(v->frames, stack, &frames) ||
+	    !(gt_frame_plumbing(frames) & GT_FRAME_CALL))
+		return function_words(out, function);
+	snprintf(out, GT_KIND_TEXT, "%s", frames->function);
+	return out;
+}
 
 char *gt_call_text(const struct gt_recording *recording, const struct gt_last_call *call)
 {

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "replay/process_text.h"
+#include "replay/shortage.h"
 
 const char *const gt_fate_words[GT_FATE_COUNT] = {
 	[GT_FATE_LEAKED] = "LEAKED",
@@ -79,6 +80,8 @@ enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
 	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
 	enum gt_fate fate = fate_of_process(p);
 
+	if (fate == GT_FATE_LEAKED && gt_shortage_stopped(v, entry->process))
+		fate = GT_FATE_KILLED;
 	if (fate == GT_FATE_ALIVE && v->strict.running_is_leak)
 		fate = GT_FATE_LEAKED;
 	/* nobody saw whether a process without an end was killed */
@@ -289,16 +292,32 @@ char *gt_ending_text(const struct gt_process *p)
 	return n < 0 ? NULL : text;
 }
 
+/* gt_ending_text; a process that ran out of memory and stopped there did not end by itself. */
+static char *ending_of(const struct gt_view *v, uint32_t process)
+{
+	const struct gt_process *p = gt_recording_process(v->recording, process);
+	const struct gt_shortage *s = gt_shortage_stopped(v, process);
+	char *text = gt_ending_text(p), *name, when[GT_FORMAT_MAX];
+
+	if (text || !s)
+		return text;
+	name = who(p);
+	if (asprintf(&text, "%s stopped when it ran out of memory at %s", name,
+		     gt_format_span(when, gt_view_elapsed(v, s->time_ns))) < 0)
+		text = NULL;
+	free(name);
+	return text;
+}
+
 char *gt_ending_of(const struct gt_view *v, const struct gt_groups *groups)
 {
 	char *text = NULL;
 
 	for (size_t i = 0; groups && !text && i < groups->count; i++)
 		for (size_t k = 0; !text && k < groups->list[i].count; k++)
-			text = gt_ending_text(gt_recording_process(
-				v->recording, groups->list[i].objects[k]->process));
+			text = ending_of(v, groups->list[i].objects[k]->process);
 	for (size_t i = 0; !groups && !text && i < gt_recording_process_count(v->recording); i++)
-		text = gt_ending_text(gt_recording_process(v->recording, i));
+		text = ending_of(v, (uint32_t)i);
 	return text;
 }
 
@@ -362,6 +381,19 @@ static bool has_end(const struct gt_view *v, const struct gt_groups *groups, enu
 	return false;
 }
 
+/* The same of processes that stopped because memory ran out. */
+static bool has_shortage(const struct gt_view *v, const struct gt_groups *groups)
+{
+	for (size_t i = 0; groups && i < groups->count; i++)
+		for (size_t k = 0; k < groups->list[i].count; k++)
+			if (gt_shortage_stopped(v, groups->list[i].objects[k]->process))
+				return true;
+	for (size_t i = 0; !groups && i < v->ledger->shortage_count; i++)
+		if (gt_shortage_stopped(v, v->ledger->shortages[i].process))
+			return true;
+	return false;
+}
+
 const char *gt_fate_remedy(const struct gt_view *v, enum gt_fate fate,
 			   const struct gt_groups *groups)
 {
@@ -372,6 +404,8 @@ const char *gt_fate_remedy(const struct gt_view *v, enum gt_fate fate,
 		return "record again with room and time to the end";
 	if (fate == GT_FATE_ALIVE)
 		return "record until it ends, or count what it held with --running-is-leak";
+	if (has_shortage(v, groups))
+		return "run it with enough memory, or count what it held with --killed-is-leak";
 	if (fate == GT_FATE_KILLED || has_end(v, groups, GT_END_UNKNOWN))
 		return "let it end by itself, or count what it held with --killed-is-leak";
 	if (gt_recording_unrecorded(v->recording))

@@ -2,7 +2,6 @@
 /* group_text.c - groups of living resources as text, JSON and TSV. */
 #include "replay/group_text.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +10,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "symbol/demangle.h"
+#include "replay/call_text.h"
 #include "replay/nsight_words.h"
 #include "replay/place.h"
 #include "replay/process_text.h"
 #include "replay/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };
-
-const char *gt_function_words(char *out, unsigned function)
-{
-	const char *name = gt_function_names[function];
-	size_t used = 0;
-
-	if (!gt_text_begins(name, "nsys"))
-		return name;
-	for (name += strlen("nsys"); *name && used + 2 < GT_KIND_TEXT; name++) {
-		if (used && isupper((unsigned char)*name))
-			out[used++] = ' ';
-		out[used++] = (char)tolower((unsigned char)*name);
-	}
-	snprintf(out + used, GT_KIND_TEXT - used, " in Nsight");
-	return out;
-}
 
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count)
 {
@@ -311,7 +295,8 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	if (g->bytes)
 		gt_print_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
-	gt_print_line(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
+	gt_print_line(p, GT_PLAIN, " by %s",
+		      gt_call_name(words, v, g->site->function, g->site->stack));
 	put_headline(p, v, g->site->stack);
 	gt_print_tab(p, 4);
 	put_when(p, v, g);

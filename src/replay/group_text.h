@@ -13,11 +13,6 @@ enum { GT_KIND_TEXT = 96 };
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
 /* "2 sub-buffers or images": the kinds that may keep `held` alive, into the same room. */
 char *gt_holder_count(char *out, const struct gt_entry *held, uint64_t count);
-/*
- * The function for readers: "clCreateBuffer", or "device allocation in Nsight" if the export has
- * the operation but not the call. Returns `out`, of GT_KIND_TEXT bytes, or a constant.
- */
-const char *gt_function_words(char *out, unsigned function);
 /* "12 buffers". */
 void gt_group_count(struct gt_printer *p, enum gt_paint paint, const struct gt_group *g);
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */

@@ -12,7 +12,7 @@
 #include "replay/ending.h"
 #include "replay/process_text.h"
 
-enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
+enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NOTES_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
 
 static const char *const state_names[] = {
 	[GT_TRACE_RUNNING] = "unended",
@@ -339,11 +339,25 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 		      gt_tool_name());
 }
 
+/* What Nsight Systems says went wrong while it collected an imported profile. */
+static void put_notes(struct gt_printer *p, const struct gt_view *v)
+{
+	char key[32];
+
+	for (int i = 0; i < NOTES_SHOWN; i++) {
+		snprintf(key, sizeof key, "nsys_note_%d", i);
+		if (*gt_recording_info(v->recording, key))
+			gt_print_wrap(p, GT_YELLOW, 2, "Nsight Systems: %s",
+				      gt_recording_info(v->recording, key));
+	}
+}
+
 void gt_head_gaps(struct gt_printer *p, const struct gt_view *v)
 {
 	size_t gaps = 0;
 
 	put_killed(p, v);
+	put_notes(p, v);
 	put_lost(p, v);
 	put_hosts(p, v);
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)

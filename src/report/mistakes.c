@@ -111,7 +111,7 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "%s x %s on %s %s", gt_format_count(text, r->count),
-			     gt_function_words(words, r->function), kind_name(r->function),
+			     gt_call_name(words, v, r->function, r->stack), kind_name(r->function),
 			     gt_format_hex(handle, r->handle));
 		gt_print_line(p, GT_RED, "%s", r->fatal ? ", during which the process died" : "");
 		put_labelled(p, v, "released again at", r->stack, frames);
@@ -221,7 +221,7 @@ static struct gt_failure *failures_of(const struct gt_view *v, size_t *count)
 static void put_failures(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	char text[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], name[GT_KIND_TEXT];
 	size_t count;
 	struct gt_failure *failures = failures_of(v, &count);
 
@@ -232,7 +232,7 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "%s x %s", gt_format_count(text, f->count),
-			     gt_function_names[f->function]);
+			     gt_call_name(name, v, f->function, f->stack));
 		put_result(p, f->function, f->result);
 		if (f->bytes_most)
 			gt_print_put(p, GT_PLAIN, ", %s requested",

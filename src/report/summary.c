@@ -7,15 +7,18 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/tool.h"
+#include "replay/call_text.h"
 #include "replay/group_text.h"
 #include "replay/growth_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
 #include "judge/residue.h"
 #include "replay/place.h"
+#include "replay/shortage.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"
+#include "report/call_counts.h"
 #include "report/mistakes.h"
 
 enum {
@@ -24,6 +27,7 @@ enum {
 	HOLDER_COLUMN = 28,
 	GROWTH_SHOWN = 2,
 	LISTED = 1000, /* a place that is shown differs from so many, shown or not */
+	HOLDERS_SHOWN = 2,
 };
 
 static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
@@ -34,7 +38,8 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_print_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
-	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
+	gt_print_line(p, GT_PLAIN, " by %s (%s)",
+		      gt_call_name(words, v, g->site->function, g->site->stack),
 		      gt_api_names[g->site->api]);
 	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_brief(p, v, g->site->stack, frames, 16);
@@ -213,10 +218,6 @@ static void put_left(struct gt_printer *p, const struct gt_view *v)
 	gt_verdict_groups_fini(by_fate);
 }
 
-/* The names under which the tool's sampler writes (cli/run/device_sampler.h). */
-#define DEVICE_USED  "device memory used"
-#define PROGRAM_USED "device memory used by the program"
-
 static const struct gt_sampled *sampled(const struct gt_view *v, size_t series, const char *name)
 {
 	const struct gt_samples *s = &v->ledger->samples;
@@ -237,7 +238,7 @@ static const char *subject(const struct gt_view *v, size_t series)
 static const struct gt_sampled *program_of(const struct gt_view *v, size_t device)
 {
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
-		const struct gt_sampled *one = sampled(v, i, PROGRAM_USED);
+		const struct gt_sampled *one = sampled(v, i, GT_SERIES_PROGRAM_USED);
 
 		if (one && !strcmp(subject(v, i), subject(v, device)))
 			return one;
@@ -248,7 +249,7 @@ static const struct gt_sampled *program_of(const struct gt_view *v, size_t devic
 static bool has_devices(const struct gt_view *v)
 {
 	for (size_t i = 0; i < v->ledger->samples.count; i++)
-		if (sampled(v, i, DEVICE_USED))
+		if (sampled(v, i, GT_SERIES_DEVICE_USED))
 			return true;
 	return false;
 }
@@ -264,7 +265,7 @@ static uint64_t added(const struct gt_view *v)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
-		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
+		const struct gt_sampled *device = sampled(v, i, GT_SERIES_DEVICE_USED);
 		const struct gt_sampled *program = device ? program_of(v, i) : NULL;
 
 		if (device)
@@ -300,7 +301,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 		return;
 	gt_print_line(p, GT_BOLD, "GPU  peak memory use, as reported by the GPU");
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
-		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
+		const struct gt_sampled *device = sampled(v, i, GT_SERIES_DEVICE_USED);
 
 		/* leave out a GPU that nothing used */
 		if (device && (device->peak != device->first || program_of(v, i)))
@@ -345,8 +346,14 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	bool growing;
 
 	gt_head_open(&p, out, v);
-	if (!l->events) {
+	if (!l->events && !gt_has_call_counts(v)) {
 		gt_head_nothing(&p, v);
+		return;
+	}
+	gt_shortage_put(&p, v, gt_mistakes_count(l) > 1 ? 1 : HOLDERS_SHOWN);
+	if (gt_has_call_counts(v)) {
+		gt_call_counts_text(&p, v);
+		gt_mistakes_text(&p, v);
 		return;
 	}
 	put_left(&p, v);
@@ -384,7 +391,7 @@ static void devices_json(struct gt_json *j, const struct gt_view *v)
 		return;
 	gt_json_array(j, "devices");
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
-		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
+		const struct gt_sampled *device = sampled(v, i, GT_SERIES_DEVICE_USED);
 		const struct gt_sampled *program = device ? program_of(v, i) : NULL;
 
 		if (!device)
@@ -448,6 +455,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
 	devices_json(&j, v);
+	gt_shortage_json(&j, "out_of_memory", v);
 	gt_residue_json(&j, v->recording);
 	kinds_json(&j, l);
 	gt_fate_split(v, &groups, by_fate);
@@ -455,6 +463,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_fate_groups_json(&j, "groups", v, by_fate);
 	gt_held_json(&j, v);
 	gt_mistakes_json(&j, v);
+	gt_call_counts_json(&j, v);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);

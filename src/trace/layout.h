@@ -159,7 +159,18 @@ struct gt_text_frame {
 /* The module of Python frames. */
 #define GT_PYTHON "Python"
 
+/*
+ * The module of a stack's only frame: an imported call of CUDA's runtime, of which only the
+ * function is known. Nsight's analyses have no name for it.
+ */
+#define GT_CALL_ONLY "CUDA runtime"
+
 /* A series of samples: "device memory used", in "bytes", of "GPU 0: NVIDIA H200". */
 struct gt_series {
 	const char *name, *unit, *subject; /* NULL or "": none */
 };
+
+/* Names of series about a GPU. */
+#define GT_SERIES_DEVICE_USED     "device memory used"
+#define GT_SERIES_PROGRAM_USED    "device memory used by the program"
+#define GT_SERIES_DEVICE_CAPACITY "device memory capacity" /* one sample */

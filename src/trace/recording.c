@@ -353,7 +353,7 @@ size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 /* Imported events have no call: without a stack, not even the function's name is known. */
 static bool is_imported(uint16_t function)
 {
-	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysPoolDestroyed;
+	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysCall;
 }
 
 enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack)
@@ -370,6 +370,8 @@ enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t functi
 
 		if (!*text->module && !*text->file)
 			return GT_ORIGIN_DRIVER;
+		if (!strcmp(text->module, GT_CALL_ONLY))
+			return GT_ORIGIN_INVALID;
 	}
 	return GT_ORIGIN_VALID;
 }

@@ -28,6 +28,9 @@ class Export:
         self.columns, self.enums, self.meta, self.epoch = columns, enums, meta, epoch
         self.memory, self.calls, self.pools, self.frames, self.strings = [], [], [], [], {}
         self.processes, self.index = {}, True
+        self.extra = []  # SQL, run last
+        self.runtime = ["start", "end", "eventClass", "globalTid", "correlationId", "nameId",
+                        "returnValue", "callchainId"]
 
     def string(self, text):
         return self.strings.setdefault(text, len(self.strings) + 1)
@@ -47,14 +50,33 @@ class Export:
         self.row(DEALLOCATION, *row, **more)
 
     def call(self, start, end, correlation, name, event_class=RUNTIME, pid=100, tid=None,
-             stack=None):
+             stack=None, result=0):
         """A call; `stack` is a list of (function, module), innermost first."""
         chain = None
         if stack is not None:
             chain = len(self.frames)
             self.frames.append(stack)
         self.calls.append((start, end, event_class, global_id(pid, tid or pid), correlation,
-                           self.string(name), 0, chain))
+                           self.string(name), result, chain))
+
+    def gpu(self, number, name, size, cuda=None):
+        self.table("TARGET_INFO_GPU", ["vmId", "id", "name", "totalMemory"])
+        self.extra.append(("INSERT INTO TARGET_INFO_GPU VALUES (0, ?, ?, ?)", (number, name, size)))
+        if cuda is not None:
+            self.table("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"])
+            self.extra.append(("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, ?, 100)",
+                               (number, cuda)))
+
+    def table(self, name, columns):
+        self.extra.append((f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})", ()))
+
+    def insert(self, table, **row):
+        self.table(table, list(row))
+        self.extra.append((f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})",
+                           tuple(row.values())))
+
+    def captured(self, name, value):
+        self.insert("META_DATA_CAPTURE", name=name, value=value)
 
     def pool(self, start, operation, address, pid=100, device=0):
         self.pools.append((start, global_id(pid), device, address, operation, 1, 0))
@@ -68,10 +90,13 @@ class Export:
             db.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES ("
                            + ",".join("?" * len(self.columns)) + ")",
                            [[row.get(c) for c in self.columns] for row in self.memory])
-        db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, "
-                   "eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, "
-                   "returnValue INTEGER, callchainId INTEGER)")
-        db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?,?)", self.calls)
+        names = ["start", "end", "eventClass", "globalTid", "correlationId", "nameId",
+                 "returnValue", "callchainId"]
+        db.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ("
+                   + ", ".join(f"{c} INTEGER" for c in self.runtime) + ")")
+        db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ("
+                       + ",".join("?" * len(self.runtime)) + ")",
+                       [[dict(zip(names, call))[c] for c in self.runtime] for call in self.calls])
         if self.frames:
             key = ", PRIMARY KEY (id, stackDepth)" if self.index else ""
             db.execute("CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, "
@@ -102,6 +127,8 @@ class Export:
         if self.epoch:
             db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)")
             db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", [self.epoch])
+        for sql, values in self.extra:
+            db.execute(sql, values)
         db.commit()
         db.close()
         return path

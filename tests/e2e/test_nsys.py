@@ -183,12 +183,18 @@ def test_every_real_export_with_memory_matches_its_rows(case):
 def test_every_real_export_without_memory_says_so(case):
     for path in shared(case):
         name = path.name
-        if "no_mem" in name or "mem0rows" in name or "NO_MEM" in name:
+        if "NO_MEM_TABLE" in name or "uvmTorch" in name:
             error = refuse(case, path)
-            assert FLAGS in error, error
-            empty = "NO_MEM_TABLE" in name or "uvmTorch" in name
-            assert ("no device allocation recorded" in error) == empty, error
-            assert ("without memory tracking" in error) != empty, error
+            assert "no device allocation recorded" in error and FLAGS in error, error
+        elif "no_mem" in name or "mem0rows" in name:
+            take(case, path, "n")
+            calls = {c["function"]: c for c in case.report("n.gt", "summary")["calls"]}
+            counts = dict(sqlite3.connect(f"file:{path}?immutable=1", uri=True).execute(
+                "SELECT s.value, count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds s ON "
+                "s.id = nameId WHERE eventClass <> 67 GROUP BY 1").fetchall())
+            assert calls["cudaMalloc"]["calls"] == counts["cudaMalloc_v3020"], name
+            text = case.gputrack("report", "n.gt").out
+            assert "HANDLES UNKNOWN" in text and "--cuda-memory-usage=true" in text, text
 
 
 def test_the_balanced_gemm_has_no_leaks_but_static_variables(case):
@@ -412,10 +418,12 @@ def test_no_allocations_and_no_tracking_are_distinguished(case):
     nothing.call(1, 2, 1, "cuInit", DRIVER)
     error = refuse(case, nothing.save(case.path("n.sqlite")))
     assert "no device allocation recorded" in error and FLAGS in error
-    untracked = Export(columns=None)
-    untracked.call(1, 2, 1, "cudaMalloc_v3020")
-    error = refuse(case, untracked.save(case.path("u.sqlite")))
-    assert "without memory tracking" in error and FLAGS in error
+    for value, words in (("true", "memory tracking was on"), ("false", "memory tracking was off")):
+        nothing.extra = []
+        nothing.captured("COLLECT_GPU_MEMORY_USAGE", value)
+        error = refuse(case, nothing.save(case.path(f"{value}.sqlite")))
+        assert "no device allocation recorded" in error and words in error, error
+        assert (FLAGS in error) == (value == "false"), error
 
 
 def test_an_existing_recording_is_kept_as_old_and_survives_a_failure(case):
@@ -631,7 +639,7 @@ def test_nsys_output_is_kept_on_request(case):
     assert case.gputrack("import", "n.sqlite", "-o", "again.gt").status == 0
     # from another file system, and where there was nothing to import
     empty = Export()
-    empty.call(1, 2, 1, "cudaFree")
+    empty.call(1, 2, 1, "cuInit", DRIVER)
     env = stand_in(case, NSYS_EXPORT=str(empty.save(case.path("none.sqlite"))))
     if os.access("/dev/shm", os.W_OK) and os.stat("/dev/shm").st_dev != case.folder.stat().st_dev:
         env["TMPDIR"] = "/dev/shm"

@@ -186,6 +186,45 @@ static void failures_are_grouped_by_function_stack_and_code(void **state)
 	gt_ledger_free(l);
 }
 
+static void the_last_call_that_ran_out_of_memory_is_kept_with_who_held_it(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clCreateBuffer, 0, 30, 500);
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clCreateBuffer, 2, 20, 4000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	e.failed = 1;
+	e.result = -30; /* it asked for something invalid: memory has not run out */
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->shortage_count, 0);
+	e.result = -4;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->shortage_count, 1);
+	assert_int_equal(l->shortages[0].asked, 500);
+	assert_int_equal(l->shortages[0].device_bytes, 4000);
+	assert_int_equal(l->shortages[0].holder_count, 1);
+	assert_int_equal(l->sites[l->shortages[0].holders[0].site].stack, 20);
+	assert_int_equal(l->shortages[0].holders[0].bytes, 4000);
+	/* objects without bytes do not show that memory could be had again */
+	apply(l, GT_FN_clCreateUserEvent, 7, 10, 0);
+	assert_false(l->shortages[0].went_on);
+	apply(l, GT_FN_clCreateBuffer, 3, 10, 1);
+	assert_true(l->shortages[0].went_on);
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->shortages[0].count, 2);
+	assert_false(l->shortages[0].went_on);
+	gt_ledger_apply(l, &e, 1); /* another process */
+	assert_int_equal(l->shortage_count, 2);
+	/* a release that fails so asks for nothing */
+	e = event_of(GT_FN_clReleaseMemObject, 2, 30, 0);
+	e.failed = 1;
+	e.result = -6;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->shortages[0].count, 2);
+	gt_ledger_free(l);
+}
+
 static void a_failed_release_of_a_live_resource_is_a_failure_and_changes_nothing(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -301,6 +340,7 @@ static void any_number_of_mistakes_uses_bounded_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_call_that_ran_out_of_memory_is_kept_with_who_held_it),
 		cmocka_unit_test(retains_keep_a_resource_alive_and_the_last_one_is_known),
 		cmocka_unit_test(a_redundant_release_names_all_three_stacks),
 		cmocka_unit_test(a_redundant_release_of_a_reused_handle_names_its_second_lifetime),

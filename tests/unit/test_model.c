@@ -19,6 +19,7 @@
 #include "judge/verdict.h"
 #include "model_program.h"
 #include "model_recording.h"
+#include "api/results.h"
 #include "replay/ending.h"
 #include "replay/replay.h"
 #include "test_scratch.h"
@@ -69,6 +70,20 @@ static bool ended_at_work(const struct model_process *p)
 static bool ended_by_itself(const struct model_process *p)
 {
 	return p->end == END_EXIT || p->end == END_QUICK || p->end == END_EXEC;
+}
+
+/* True when memory ran out for it: it may have stopped there. */
+static bool ran_out(const struct model_process *p)
+{
+	for (int i = 0; i < p->call_count; i++) {
+		const struct gt_event *e = &p->calls[i].event;
+		const struct gt_function *fn = &gt_functions[e->function];
+
+		if (e->failed && fn->effect == GT_CREATE &&
+		    gt_result_is_out_of_memory((enum gt_api)fn->api, e->result))
+			return true;
+	}
+	return false;
 }
 
 /* True if what the process has not given back may be called leaked. */
@@ -155,7 +170,7 @@ static bool check_entry(void *context, const struct gt_entry *entry)
 	case GT_FATE_KILLED:
 		/* the end of a thread may be what is lost */
 		if (p->end != END_SIGNAL &&
-		    !(ended_by_itself(p) && (ended_at_work(p) || p->damage)))
+		    !(ended_by_itself(p) && (ended_at_work(p) || p->damage || ran_out(p))))
 			is_wrong(run, "ALIVE WHEN KILLED is said of a process that was not", p,
 				 entry->handle, entry->time_ns);
 		break;

@@ -139,19 +139,37 @@ int gt_database_failed(const struct gt_database *d, struct gt_error *error)
 	return gt_error_set(error, -EIO, "cannot read %s: %s", d->path, sqlite3_errmsg(d->db));
 }
 
-sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...)
+static sqlite3_stmt *prepare(const struct gt_database *d, const char *format, va_list args)
 {
 	sqlite3_stmt *statement = NULL;
-	va_list args;
-	char *sql;
+	char *sql = sqlite3_vmprintf(format, args);
 
-	va_start(args, format);
-	sql = sqlite3_vmprintf(format, args);
-	va_end(args);
 	if (sql)
 		sqlite3_prepare_v2(d->db, sql, -1, &statement, NULL);
 	sqlite3_free(sql);
 	return statement;
+}
+
+sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...)
+{
+	sqlite3_stmt *statement;
+	va_list args;
+
+	va_start(args, format);
+	statement = prepare(d, format, args);
+	va_end(args);
+	return statement;
+}
+
+int gt_database_query(sqlite3_stmt **statement, const struct gt_database *d, struct gt_error *error,
+		      const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	*statement = prepare(d, format, args);
+	va_end(args);
+	return *statement ? 0 : gt_database_failed(d, error);
 }
 
 int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error)
@@ -180,6 +198,39 @@ bool gt_database_has_column(const struct gt_database *d, const char *table, cons
 {
 	return has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q",
 					   table, column));
+}
+
+const char *gt_database_column(const struct gt_database *d, const char *table, const char *column)
+{
+	return gt_database_has_column(d, table, column) ? column : "NULL";
+}
+
+int gt_database_needs(const struct gt_database *d, const char *table, const char *const *columns,
+		      struct gt_error *error)
+{
+	for (; *columns; columns++)
+		if (!gt_database_has_column(d, table, *columns))
+			return gt_error_set(error, -EINVAL,
+					    "%s cannot be imported: its table %s has no column %s; "
+					    "export the profile again with `nsys export --type "
+					    "sqlite`",
+					    d->path, table, *columns);
+	return 0;
+}
+
+int gt_database_index(const struct gt_database *d, const char *table, const char *copy,
+		      const char *columns, const char **name, struct gt_error *error)
+{
+	char sql[512];
+
+	*name = table;
+	if (gt_database_has_index(d, table, "id"))
+		return 0;
+	*name = copy;
+	snprintf(sql, sizeof sql,
+		 "CREATE TEMP TABLE %s AS SELECT %s FROM %s;CREATE INDEX temp.%s_by_id ON %s (id)",
+		 copy, columns, table, copy, copy);
+	return gt_database_run(d, sql, error);
 }
 
 bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column)

@@ -25,8 +25,23 @@ bool gt_database_has_column(const struct gt_database *d, const char *table, cons
 /* True when rows can be found by this column: it is the key, or the first of an index. */
 bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column);
 
+/* A column, or SQL's NULL if the table does not have it. */
+const char *gt_database_column(const struct gt_database *d, const char *table, const char *column);
+/* 0, or -EINVAL and a sentence about the first of these columns that the table does not have. */
+int gt_database_needs(const struct gt_database *d, const char *table, const char *const *columns,
+		      struct gt_error *error);
+/*
+ * The table to look rows up in by id: itself, or where it has no index an indexed copy of these
+ * columns, in a temporary file.
+ */
+int gt_database_index(const struct gt_database *d, const char *table, const char *copy,
+		      const char *columns, const char **name, struct gt_error *error);
+
 /* A statement from a format of SQLite's printf (%q, %w); NULL on failure. */
 sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...);
+/* The same; 0, or -errno and the error. */
+int gt_database_query(sqlite3_stmt **statement, const struct gt_database *d, struct gt_error *error,
+		      const char *format, ...);
 /* Runs SQL that returns no rows. */
 int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error);
 

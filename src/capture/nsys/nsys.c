@@ -3,12 +3,14 @@
 #include "capture/nsys/nsys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "capture/nsys/nsys_kinds.h"
-#include "capture/nsys/nsys_origins.h"
+#include "capture/nsys/nsys_stacks.h"
 #include "capture/nsys/nsys_traces.h"
 
 #define MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"
@@ -33,10 +35,12 @@ struct reading {
 	struct gt_nsys_import *import;
 	struct gt_database database;
 	struct gt_nsys_enums enums;
+	struct gt_nsys_names *names;
 	struct gt_nsys_calls *calls;
 	struct gt_nsys_stacks *stacks;
 	struct gt_nsys_traces *traces;
 	uint64_t base_ns;
+	bool sorted;  /* SQLite sorts the rows */
 	int64_t last; /* the latest start */
 	uint64_t row_count;
 };
@@ -44,53 +48,54 @@ struct reading {
 /* Columns of a query for events, in this order. */
 enum { START, PROCESS, DEVICE, CONTEXT, ADDRESS, BYTES, KIND, OPERATION, NAME, CORRELATION };
 
-/* A column, or SQL's NULL if the table does not have it. */
-static const char *column(const struct reading *r, const char *table, const char *name)
-{
-	return gt_database_has_column(&r->database, table, name) ? name : "NULL";
-}
-
 static int open_rows(struct reading *r, struct rows *rows, const char *table, bool is_pool,
 		     struct gt_error *error)
 {
 	const struct gt_database *d = &r->database;
+	const char *operation = is_pool ? "operationType" : "memoryOperationType";
+	const char *const needed[] = { "start", "globalPid", "address", operation, NULL };
 	struct gt_time_order order;
 	char sql[128];
 	int e;
 
-	*rows = (struct rows){ .is_pool = is_pool };
+	*rows = (struct rows){ .is_pool = is_pool, .start = INT64_MIN };
 	if (!gt_database_has_table(d, table))
 		return 0;
-	snprintf(sql, sizeof sql, "SELECT start, NULL FROM %s", table);
-	e = gt_database_time_order(&order, d, sql, error);
+	e = gt_database_needs(d, table, needed, error);
 	if (e)
 		return e;
-	r->import->out_of_order += order.out_of_order;
-	if (order.rows && order.last > r->last)
-		r->last = order.last;
+	if (r->sorted) {
+		snprintf(sql, sizeof sql, "SELECT start, NULL FROM %s", table);
+		e = gt_database_time_order(&order, d, sql, error);
+		if (e)
+			return e;
+		r->import->out_of_order += order.out_of_order;
+	}
 	/* within one moment by correlation id: calls are numbered in order */
-	rows->statement = gt_database_prepare(
-		d, "SELECT start, globalPid, %s, %s, address, %s, %s, %s, %s, %s FROM %s %s%s%s",
-		column(r, table, "deviceId"), column(r, table, "contextId"),
-		is_pool ? "NULL" : column(r, table, "bytes"),
-		is_pool ? "NULL" : column(r, table, "memKind"),
-		is_pool ? "operationType" : "memoryOperationType",
-		is_pool ? "NULL" : column(r, table, "name"), column(r, table, "correlationId"),
-		table, order.out_of_order ? "ORDER BY start, " : "",
-		order.out_of_order ? column(r, table, "correlationId") : "",
-		order.out_of_order ? ", rowid" : "");
-	return rows->statement ? 0 : gt_database_failed(d, error);
+	return gt_database_query(
+		&rows->statement, d, error,
+		"SELECT start, globalPid, %s, %s, address, %s, %s, %s, %s, %s FROM %s %s%s%s",
+		gt_database_column(d, table, "deviceId"), gt_database_column(d, table, "contextId"),
+		is_pool ? "NULL" : gt_database_column(d, table, "bytes"),
+		is_pool ? "NULL" : gt_database_column(d, table, "memKind"), operation,
+		is_pool ? "NULL" : gt_database_column(d, table, "name"),
+		gt_database_column(d, table, "correlationId"), table,
+		r->sorted ? "ORDER BY CAST(start AS INTEGER), " : "",
+		r->sorted ? gt_database_column(d, table, "correlationId") : "",
+		r->sorted ? ", rowid" : "");
 }
 
-static int next_row(const struct reading *r, struct rows *rows, struct gt_error *error)
+static int next_row(struct reading *r, struct rows *rows, struct gt_error *error)
 {
 	int step = rows->statement ? sqlite3_step(rows->statement) : SQLITE_DONE;
+	int64_t last = rows->start;
 
 	rows->has_row = step == SQLITE_ROW;
-	if (rows->has_row)
-		rows->start = sqlite3_column_int64(rows->statement, START);
-	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 :
-							   gt_database_failed(&r->database, error);
+	if (!rows->has_row)
+		return step == SQLITE_DONE ? 0 : gt_database_failed(&r->database, error);
+	rows->start = sqlite3_column_int64(rows->statement, START);
+	r->last = rows->start > r->last ? rows->start : r->last;
+	return rows->start < last && !r->sorted ? -EAGAIN : 0;
 }
 
 static void read_enum(struct reading *r, enum gt_nsys_enum which, const char *table)
@@ -103,61 +108,18 @@ static void read_enum(struct reading *r, enum gt_nsys_enum which, const char *ta
 	sqlite3_finalize(s);
 }
 
-/* One text of a query; "" if it fails because a table is missing. */
-static void read_text(const struct reading *r, char *out, size_t size, const char *sql)
+static void read_enums(struct reading *r)
 {
-	sqlite3_stmt *s = gt_database_prepare(&r->database, "%s", sql);
-	const unsigned char *text =
-		s && sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_text(s, 0) : NULL;
-
-	if (text)
-		snprintf(out, size, "%s", (const char *)text);
-	sqlite3_finalize(s);
-}
-
-static int64_t read_number(const struct reading *r, const char *sql)
-{
-	sqlite3_stmt *s = gt_database_prepare(&r->database, "%s", sql);
-	int64_t number = s && sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-
-	sqlite3_finalize(s);
-	return number;
-}
-
-/* The table of versions was renamed; the oldest exports have none. */
-static void read_metadata(struct reading *r)
-{
-	static const char *const tables[] = { "EXPORT_META_DATA", "META_DATA_EXPORT" };
-	struct gt_nsys_import *import = r->import;
-	int64_t utc = read_number(r, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME");
-	char sql[128];
-
-	for (size_t i = 0; i < 2; i++) {
-		snprintf(sql, sizeof sql,
-			 "SELECT value FROM %s WHERE name = 'EXPORT_PRODUCT_VERSION'", tables[i]);
-		read_text(r, import->product, sizeof import->product, sql);
-		snprintf(sql, sizeof sql,
-			 "SELECT value FROM %s WHERE name = 'EXPORT_SCHEMA_VERSION'", tables[i]);
-		read_text(r, import->schema, sizeof import->schema, sql);
-	}
-	import->start_real_ns = utc > 0 && utc < INT64_MAX / 2 ? (uint64_t)utc : 0;
-	r->base_ns = import->start_real_ns ? import->start_real_ns : BASE_NS;
+	gt_nsys_enums_init(&r->enums);
 	read_enum(r, GT_NSYS_ENUM_KIND, "ENUM_CUDA_MEM_KIND");
 	read_enum(r, GT_NSYS_ENUM_OPERATION, "ENUM_CUDA_DEV_MEM_EVENT_OPER");
 	read_enum(r, GT_NSYS_ENUM_POOL, "ENUM_CUDA_MEMPOOL_OPER");
 }
 
-/* Functions that allocate, by the start of their names. */
-#define ALLOCATES                                                                                  \
-	"(value LIKE 'cudaMalloc%' OR value LIKE 'cudaHostAlloc%' OR "                             \
-	"value LIKE 'cuMemAlloc%' OR value LIKE 'cuMemHostAlloc%' OR "                             \
-	"value LIKE 'cuMemCreate%' OR value LIKE 'cuArray%Create%')"
-
-/* Why an export has no rows about memory, and what to do. */
+/* Why an export has nothing to import, and what to do. */
 static int explain_empty(const struct reading *r, struct gt_error *error)
 {
 	const struct gt_database *d = &r->database;
-	int64_t calls;
 
 	if (!gt_database_has_table(d, "StringIds") && !gt_database_has_table(d, CALLS) &&
 	    !gt_database_has_table(d, MEMORY))
@@ -165,36 +127,59 @@ static int explain_empty(const struct reading *r, struct gt_error *error)
 				    "%s is no export of Nsight Systems: it has no table StringIds; "
 				    "import takes what `nsys export --type sqlite` makes",
 				    d->path);
-	calls = read_number(r, "SELECT count(*) FROM " CALLS " WHERE eventClass <> 67 AND nameId "
-			       "IN (SELECT id FROM StringIds WHERE " ALLOCATES ")");
-	if (calls)
-		return gt_error_set(error, -ENODATA,
-				    "%s was made without memory tracking (%lld allocating calls, "
-				    "no memory events): profile again with nsys profile " FLAGS,
-				    d->path, (long long)calls);
+	if (r->import->profile.tracking == GT_NSYS_TRACKING_ON)
+		return gt_error_set(
+			error, -ENODATA,
+			"%s: no device allocation recorded: memory tracking was on, and "
+			"the program allocated nothing",
+			d->path);
 	return gt_error_set(error, -ENODATA,
-			    "%s: no device allocation recorded; if the program "
+			    "%s: no device allocation recorded%s; if the program "
 			    "does allocate, profile again with nsys profile " FLAGS,
-			    d->path);
+			    d->path,
+			    r->import->profile.tracking == GT_NSYS_TRACKING_OFF ?
+				    ", memory tracking was off" :
+				    "");
 }
 
 static void name_process(struct reading *r, struct gt_nsys_trace *trace, int64_t global)
 {
-	char sql[128], name[sizeof r->import->command] = "";
+	char sql[128], name[512] = "";
 
 	snprintf(sql, sizeof sql, "SELECT name FROM PROCESSES WHERE globalPid = %lld",
 		 (long long)global);
-	read_text(r, name, sizeof name, sql);
+	gt_nsys_read_text(&r->database, name, sizeof name, sql);
 	gt_writer_info(trace->writer, "program", name, strlen(name));
 	gt_writer_info(trace->writer, "command", name, strlen(name));
-	if (!*r->import->command)
-		strcpy(r->import->command, name);
+}
+
+static int trace_of(struct reading *r, int64_t global, struct gt_nsys_trace **trace,
+		    struct gt_error *error)
+{
+	bool is_new;
+	int e = gt_nsys_traces_get(r->traces, gt_nsys_process(global), gt_nsys_pid(global), trace,
+				   &is_new, error);
+
+	if (!e && is_new)
+		name_process(r, *trace, global);
+	return e;
 }
 
 /* Converts a time to the traces' clock; a time long before the export's zero is garbage. */
 static uint64_t time_of(const struct reading *r, int64_t time)
 {
 	return time < 0 && (uint64_t) - (time + 1) >= r->base_ns ? 0 : r->base_ns + (uint64_t)time;
+}
+
+/* The place of a device of the process; 0 for none. */
+static uint16_t place_of(const struct reading *r, struct gt_nsys_trace *trace, int64_t device)
+{
+	const struct gt_nsys_gpu *gpu =
+		gt_nsys_trace_has_place(trace, device) ?
+			NULL :
+			gt_nsys_profile_gpu(&r->import->profile, &r->database, trace->pid, device);
+
+	return gt_nsys_trace_place(trace, device, gpu ? gpu->name : "");
 }
 
 static void count_event(struct gt_nsys_import *import, const struct gt_event *e, bool is_pool,
@@ -211,84 +196,172 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 	*(class == GT_NSYS_VALID  ? &import->valid :
 	  class == GT_NSYS_DRIVER ? &import->driver :
 				    &import->invalid) += 1;
+	import->named += class == GT_NSYS_INVALID && e->stack;
 }
 
-/* Reads a row as an event without its stack; false when the row is invalid. */
-static bool read_event(const struct reading *r, const struct rows *rows, struct gt_event *e)
+/* A number that a row must have; false if it is text or missing. */
+static bool read_number(sqlite3_stmt *s, int column, int64_t *number)
+{
+	const char *text;
+	char *end;
+
+	*number = sqlite3_column_int64(s, column);
+	if (sqlite3_column_type(s, column) == SQLITE_INTEGER)
+		return true;
+	if (sqlite3_column_type(s, column) != SQLITE_TEXT)
+		return false;
+	text = (const char *)sqlite3_column_text(s, column);
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return *text && !*end && !errno;
+}
+
+/* The same of a number that may be missing: then it is 0. */
+static bool read_optional(sqlite3_stmt *s, int column, int64_t *number)
+{
+	return read_number(s, column, number) || sqlite3_column_type(s, column) == SQLITE_NULL;
+}
+
+/* A row of a table of events. */
+struct row {
+	int64_t start, process, device, context, address, bytes, kind, operation, correlation;
+};
+
+static bool read_row(const struct rows *rows, struct row *row)
 {
 	sqlite3_stmt *s = rows->statement;
-	int64_t bytes = sqlite3_column_int64(s, BYTES);
-	int64_t operation = sqlite3_column_int64(s, OPERATION);
 
+	return read_number(s, START, &row->start) && read_number(s, PROCESS, &row->process) &&
+	       read_optional(s, DEVICE, &row->device) && read_optional(s, CONTEXT, &row->context) &&
+	       read_number(s, ADDRESS, &row->address) && read_optional(s, BYTES, &row->bytes) &&
+	       read_optional(s, KIND, &row->kind) && read_number(s, OPERATION, &row->operation) &&
+	       read_optional(s, CORRELATION, &row->correlation);
+}
+
+/* Makes an event of a row, without its stack; false when the row is invalid. */
+static bool make_event(const struct reading *r, const struct rows *rows, const struct row *row,
+		       struct gt_event *e)
+{
 	*e = (struct gt_event){
-		.time_ns = time_of(r, rows->start),
-		.handle = (uint64_t)sqlite3_column_int64(s, ADDRESS),
-		.size = (uint64_t)bytes,
-		.function =
-			(uint16_t)(rows->is_pool ? gt_nsys_pool_row(&r->enums, operation) :
-						   gt_nsys_memory_row(&r->enums,
-								      sqlite3_column_int64(s, KIND),
-								      operation)),
+		.time_ns = time_of(r, row->start),
+		.handle = (uint64_t)row->address,
+		.size = (uint64_t)row->bytes,
+		.function = (uint16_t)(rows->is_pool ? gt_nsys_pool_row(&r->enums, row->operation) :
+						       gt_nsys_memory_row(&r->enums, row->kind,
+									  row->operation)),
 	};
 	/* no process has pid 0, which in a trace means the whole system */
-	return e->function && bytes >= 0 && e->handle &&
-	       gt_nsys_pid(sqlite3_column_int64(s, PROCESS)) &&
-	       sqlite3_column_type(s, START) == SQLITE_INTEGER &&
-	       sqlite3_column_type(s, PROCESS) == SQLITE_INTEGER;
+	return e->function && row->bytes >= 0 && e->handle && gt_nsys_pid(row->process);
 }
 
 /* Trimming a pool creates and destroys nothing. */
-static bool is_trim(const struct reading *r, const struct rows *rows)
+static bool is_trim(const struct reading *r, const struct rows *rows, const struct row *row)
 {
-	return rows->is_pool &&
-	       !gt_nsys_pool_row(&r->enums, sqlite3_column_int64(rows->statement, OPERATION));
+	return rows->is_pool && !gt_nsys_pool_row(&r->enums, row->operation);
+}
+
+static uint32_t thread_of(const struct gt_nsys_origin *origin)
+{
+	const struct gt_nsys_call *call = origin->backtrace ? origin->backtrace :
+					  origin->runtime   ? origin->runtime :
+							      origin->driver;
+
+	return call ? call->tid : 0;
+}
+
+/* The call that an event was made in, and its stack. */
+static int find_origin(struct reading *r, struct gt_nsys_trace *trace, const struct row *row,
+		       struct gt_event *event, struct gt_nsys_origin *origin,
+		       enum gt_nsys_class *class, struct gt_error *error)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+	const struct gt_nsys_wanted wanted = { .process = trace->process,
+					       .correlation = row->correlation,
+					       .time = row->start,
+					       .allocates = fn->effect == GT_CREATE };
+	int e = 0;
+
+	*origin = (struct gt_nsys_origin){ NULL, NULL, NULL };
+	/* a static variable has no call */
+	if (row->correlation || !(gt_kinds[fn->kind].habits & GT_LASTING))
+		e = gt_nsys_calls_find(r->calls, &wanted, origin, error);
+	return e ? e :
+		   gt_nsys_stack(r->stacks, trace->writer, trace->number, origin, &event->stack,
+				 class, error);
 }
 
 static int import_row(struct reading *r, const struct rows *rows, struct gt_error *error)
 {
-	sqlite3_stmt *s = rows->statement;
-	int64_t global = sqlite3_column_int64(s, PROCESS);
-	const char *name = (const char *)sqlite3_column_text(s, NAME);
-	struct gt_nsys_origin origin = { NULL, NULL };
+	const char *name = (const char *)sqlite3_column_text(rows->statement, NAME);
+	struct gt_nsys_origin origin;
 	struct gt_nsys_trace *trace;
 	enum gt_nsys_class class;
 	struct gt_event event;
-	bool is_new;
+	struct row row = { 0 };
 	int e;
 
-	if (!read_event(r, rows, &event)) {
-		r->import->skipped += !is_trim(r, rows);
+	if (!read_row(rows, &row) || !make_event(r, rows, &row, &event)) {
+		r->import->skipped += !is_trim(r, rows, &row);
 		return 0;
 	}
-	e = gt_nsys_traces_get(r->traces, gt_nsys_process(global), gt_nsys_pid(global), &trace,
-			       &is_new, error);
+	e = trace_of(r, row.process, &trace, error);
+	if (!e)
+		e = find_origin(r, trace, &row, &event, &origin, &class, error);
 	if (e)
 		return e;
-	if (is_new)
-		name_process(r, trace, global);
-	if (sqlite3_column_type(s, CORRELATION) != SQLITE_NULL)
-		e = gt_nsys_calls_find(r->calls, trace->process,
-				       sqlite3_column_int64(s, CORRELATION), rows->start, &origin,
-				       error);
+	if (sqlite3_column_type(rows->statement, DEVICE) != SQLITE_NULL)
+		event.place = place_of(r, trace, row.device);
+	if (gt_functions[event.function].effect == GT_CREATE) {
+		event.owner = (uint64_t)row.context;
+		if (name && *name)
+			gt_writer_name(trace->writer, event.time_ns, event.handle, name);
+	}
+	gt_nsys_trace_event(trace, thread_of(&origin), &event);
+	count_event(r->import, &event, rows->is_pool, class);
+	return 0;
+}
+
+static int import_failed(struct reading *r, const struct gt_nsys_call *call,
+			 enum gt_function_id row, struct gt_error *error)
+{
+	int64_t global = (int64_t)(call->process << 24);
+	struct gt_nsys_origin origin = { .backtrace = call->has_chain ? call : NULL,
+					 .driver = call->class == GT_NSYS_CALL_DRIVER ? call : NULL,
+					 .runtime = call };
+	struct gt_event event = { .time_ns = time_of(r, call->start),
+				  .function = (uint16_t)row,
+				  .result = call->result,
+				  .failed = true };
+	struct gt_nsys_trace *trace;
+	enum gt_nsys_class class;
+	int e;
+
+	if (!gt_nsys_pid(global))
+		return 0;
+	e = trace_of(r, global, &trace, error);
 	if (!e)
 		e = gt_nsys_stack(r->stacks, trace->writer, trace->number, &origin, &event.stack,
 				  &class, error);
 	if (e)
 		return e;
-	if (sqlite3_column_type(s, DEVICE) != SQLITE_NULL)
-		event.place = gt_nsys_trace_place(trace, sqlite3_column_int64(s, DEVICE));
-	if (gt_functions[event.function].effect == GT_CREATE) {
-		event.owner = (uint64_t)sqlite3_column_int64(s, CONTEXT);
-		if (name && *name)
-			gt_writer_name(trace->writer, event.time_ns, event.handle, name);
-	}
-	gt_nsys_trace_event(trace,
-			    origin.backtrace ? origin.backtrace->tid :
-			    origin.driver    ? origin.driver->tid :
-					       0,
-			    &event);
-	count_event(r->import, &event, rows->is_pool, class);
+	gt_nsys_trace_event(trace, call->tid, &event);
+	r->import->failed++;
 	return 0;
+}
+
+/* The calls that failed before `time`. */
+static int import_failures(struct reading *r, int64_t time, struct gt_error *error)
+{
+	struct gt_nsys_call call;
+	enum gt_function_id row;
+	int e;
+
+	while ((e = gt_nsys_calls_failed(r->calls, time, &call, &row, error)) > 0) {
+		e = import_failed(r, &call, row, error);
+		if (e)
+			return e;
+	}
+	return e;
 }
 
 static int import_rows(struct reading *r, struct rows *memory, struct rows *pools,
@@ -304,13 +377,80 @@ static int import_rows(struct reading *r, struct rows *memory, struct rows *pool
 				pools :
 				memory;
 
-		e = import_row(r, first, error);
+		e = import_failures(r, first->start, error);
+		if (!e)
+			e = import_row(r, first, error);
 		if (!e)
 			e = next_row(r, first, error);
 		if (++r->row_count % TICK_ROWS == 0 && r->import->tick)
 			r->import->tick(r->row_count);
+		if (r->import->stop && *r->import->stop)
+			return -EINTR;
 	}
-	return e;
+	return e ? e : import_failures(r, INT64_MAX, error);
+}
+
+/* An item of struct gt_nsys_import's `calls`. */
+static void put_count(FILE *out, enum gt_function_id row, const char *name, sqlite3_stmt *s)
+{
+	/* cudaFree frees managed memory, too */
+	int kind = gt_functions[row].kind == GT_SHARED_MEMORY ? GT_DEVICE_MEMORY :
+								gt_functions[row].kind;
+
+	fprintf(out, "%.*s|%s|%s|%lld|%lld;", (int)gt_nsys_base_length(name), name,
+		gt_functions[row].effect == GT_CREATE ? "create" : "release", gt_kinds[kind].name,
+		(long long)sqlite3_column_int64(s, 1), (long long)sqlite3_column_int64(s, 2));
+}
+
+/* The runtime loads the program's own code, and keeps the primary context, by itself. */
+static bool is_told_by_calls(enum gt_function_id row)
+{
+	return row && row != GT_FN_nsysCall && gt_functions[row].effect != GT_APPEND &&
+	       gt_functions[row].kind != GT_LIBRARY && gt_functions[row].kind != GT_PRIMARY_CONTEXT;
+}
+
+/* Without events, calls alone: what each function created or released. */
+static int count_calls(struct reading *r, struct gt_error *error)
+{
+	const struct gt_database *d = &r->database;
+	sqlite3_stmt *s;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	bool any = false;
+	int e;
+
+	if (!gt_database_has_table(d, CALLS))
+		return 0;
+	e = gt_database_query(
+		&s, d, error,
+		"SELECT nameId, count(*), total(%s IS NOT NULL AND %s <> 0) FROM " CALLS
+		" WHERE %s IS NOT 67 GROUP BY nameId ORDER BY count(*) DESC",
+		gt_database_column(d, CALLS, "returnValue"),
+		gt_database_column(d, CALLS, "returnValue"),
+		gt_database_column(d, CALLS, "eventClass"));
+	if (e)
+		return e;
+	out = open_memstream(&text, &size);
+	while (out && sqlite3_step(s) == SQLITE_ROW) {
+		int64_t id = sqlite3_column_int64(s, 0);
+		enum gt_function_id row = gt_nsys_function(r->names, id);
+		const char *name;
+
+		if (!is_told_by_calls(row))
+			continue;
+		name = gt_nsys_string(r->names, id);
+		put_count(out, row, name, s);
+		any = true;
+	}
+	if (out)
+		fclose(out);
+	sqlite3_finalize(s);
+	if (any)
+		r->import->calls = text;
+	else
+		free(text);
+	return 0;
 }
 
 static int read_all(struct reading *r, struct gt_error *error)
@@ -322,25 +462,55 @@ static int read_all(struct reading *r, struct gt_error *error)
 
 	if (!e)
 		e = open_rows(r, &pools, POOLS, true, error);
-	if (!e && r->last == INT64_MIN)
-		e = explain_empty(r, error);
 	if (!e)
-		e = gt_nsys_calls_new(&r->calls, &r->database, error);
+		e = gt_nsys_calls_new(&r->calls, &r->database, r->names, r->sorted, error);
 	if (!e)
-		e = gt_nsys_stacks_new(&r->stacks, &r->database, error);
+		e = gt_nsys_stacks_new(&r->stacks, &r->database, r->names, error);
 	if (!e)
 		e = import_rows(r, &memory, &pools, error);
+	if (!e && !import->allocations && !import->frees && !import->pools)
+		e = count_calls(r, error);
+	if (!e && !import->allocations && !import->frees && !import->pools && !import->failed &&
+	    !import->calls)
+		e = explain_empty(r, error);
 	if (!e) {
 		/* the export has no process ends: all processes last as long as the profile */
 		end = gt_nsys_calls_end(r->calls) > r->last ? gt_nsys_calls_end(r->calls) : r->last;
+		end = end > (int64_t)import->profile.duration_ns ?
+			      end :
+			      (int64_t)import->profile.duration_ns;
 		import->processes = gt_nsys_traces_count(r->traces);
 		import->duration_ns = end > 0 ? (uint64_t)end : 0;
 		e = gt_nsys_traces_end(r->traces, time_of(r, end), error);
 	}
-	if (!e && !import->allocations && !import->frees && !import->pools)
-		e = explain_empty(r, error);
 	sqlite3_finalize(memory.statement);
 	sqlite3_finalize(pools.statement);
+	return e;
+}
+
+/* Reads everything once; what it made stays only if it succeeds. */
+static int try_to_read(struct reading *r, bool sorted, struct gt_error *error)
+{
+	struct gt_nsys_import *import = r->import, before = *import;
+	int e;
+
+	r->sorted = sorted;
+	r->last = INT64_MIN;
+	r->traces = gt_nsys_traces_new(import->folder, r->base_ns, import->profile.start_real_ns);
+	gt_nsys_traces_devices(r->traces, &import->profile);
+	e = read_all(r, error);
+	if (e) {
+		gt_nsys_traces_remove(r->traces);
+		free(import->calls);
+		*import = before;
+	}
+	gt_nsys_traces_free(r->traces);
+	if (r->calls)
+		gt_nsys_calls_free(r->calls);
+	if (r->stacks)
+		gt_nsys_stacks_free(r->stacks);
+	r->calls = NULL;
+	r->stacks = NULL;
 	return e;
 }
 
@@ -348,32 +518,36 @@ static int show_progress(void *context)
 {
 	const struct reading *r = context;
 
-	r->import->tick(r->row_count);
-	return 0;
+	if (r->import->tick)
+		r->import->tick(r->row_count);
+	return r->import->stop && *r->import->stop;
 }
 
 int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 {
-	struct reading r = { .import = import, .last = INT64_MIN };
+	struct reading r = { .import = import };
 	int e = gt_database_open(&r.database, import->file, error);
 
 	if (e)
 		return e;
-	if (import->tick)
-		sqlite3_progress_handler(r.database.db, PROGRESS_STEPS, show_progress, &r);
-	gt_nsys_enums_init(&r.enums);
+	sqlite3_progress_handler(r.database.db, PROGRESS_STEPS, show_progress, &r);
 	/* reports a damaged schema now, rather than later as missing tables */
 	e = gt_database_run(&r.database, "SELECT count(*) FROM sqlite_master", error);
+	if (!e)
+		e = gt_nsys_names_new(&r.names, &r.database, error);
 	if (!e) {
-		read_metadata(&r);
-		r.traces = gt_nsys_traces_new(import->folder, r.base_ns, import->start_real_ns);
-		e = read_all(&r, error);
-		gt_nsys_traces_free(r.traces);
+		gt_nsys_profile_read(&import->profile, &r.database);
+		r.base_ns = import->profile.start_real_ns ? import->profile.start_real_ns : BASE_NS;
+		read_enums(&r);
+		/* most exports are in order: to sort one that is takes longer than to read it */
+		e = try_to_read(&r, false, error);
+		if (e == -EAGAIN)
+			e = try_to_read(&r, true, error);
 	}
-	if (r.calls)
-		gt_nsys_calls_free(r.calls);
-	if (r.stacks)
-		gt_nsys_stacks_free(r.stacks);
+	if (r.names)
+		gt_nsys_names_free(r.names);
 	gt_database_close(&r.database);
+	if (import->stop && *import->stop)
+		return gt_error_set(error, -EINTR, "the import was interrupted");
 	return e;
 }

@@ -3,9 +3,11 @@
 #include "capture/nsys/nsys_traces.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -16,7 +18,8 @@ struct gt_nsys_traces {
 	uint64_t base_ns, start_real_ns;
 	struct gt_nsys_trace **list; /* each allocated by itself: callers keep its address */
 	size_t count, room;
-	int error; /* why a writer had to stop */
+	int error;       /* why a writer had to stop */
+	bool has_system; /* the trace of the whole system was written */
 };
 
 struct gt_nsys_traces *gt_nsys_traces_new(const char *folder, uint64_t base_ns,
@@ -91,12 +94,12 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		return gt_error_set(error, -E2BIG, "the export has more than %d processes",
 				    TRACES_MAX);
 	new = gt_alloc(sizeof *new);
-	*new = (struct gt_nsys_trace){
-		.process = process, .pid = pid, .tid = pid, .number = (uint32_t)t->count
-	};
+	*new = (struct gt_nsys_trace){ .process = process,
+				       .pid = pid,
+				       .number = (uint32_t)t->count };
 	e = open_writer(t, new, error);
 	if (!e) {
-		new->lane = gt_lane_acquire(new->writer, pid, "");
+		new->lane = gt_lane_acquire(new->writer, 0, "");
 		if (!new->lane) {
 			gt_writer_free(new->writer);
 			e = gt_error_set(error, -EIO,
@@ -119,18 +122,67 @@ uint32_t gt_nsys_traces_count(const struct gt_nsys_traces *t)
 	return (uint32_t)t->count;
 }
 
-uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device)
+bool gt_nsys_trace_has_place(const struct gt_nsys_trace *trace, int64_t device)
 {
-	char name[32];
+	return device < 0 || device >= DEVICES_MAX || trace->places & 1ull << device;
+}
+
+uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device, const char *name)
+{
+	char text[128];
 
 	if (device < 0 || device >= DEVICES_MAX)
 		return 0;
-	if (!(trace->places & 1ull << device)) {
-		snprintf(name, sizeof name, "GPU %d", (int)device);
-		gt_writer_place(trace->writer, (uint16_t)(device + 1), GT_CUDA, name);
+	if (!gt_nsys_trace_has_place(trace, device)) {
+		snprintf(text, sizeof text, *name ? "GPU %d: %s" : "GPU %d", (int)device, name);
+		gt_writer_place(trace->writer, (uint16_t)(device + 1), GT_CUDA, text);
 		trace->places |= 1ull << device;
 	}
 	return (uint16_t)(device + 1);
+}
+
+void gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile)
+{
+	char path[PATH_MAX];
+	struct gt_writer *w;
+	struct gt_lane *lane = NULL;
+
+	snprintf(path, sizeof path, "%.4000s/" GT_SYSTEM_TRACE, t->folder);
+	if (!profile->gpu_count ||
+	    gt_writer_open(&w, path,
+			   &(struct gt_writer_options){ .start_ns = t->base_ns,
+							.start_real_ns = t->start_real_ns }))
+		return;
+	lane = gt_lane_acquire(w, 0, "devices");
+	for (size_t i = 0; lane && i < profile->gpu_count; i++) {
+		const struct gt_nsys_gpu *gpu = &profile->gpus[i];
+		char subject[128];
+		struct gt_series series = { GT_SERIES_DEVICE_CAPACITY, "bytes", subject };
+
+		snprintf(subject, sizeof subject, "GPU %lld: %s", (long long)gpu->id, gpu->name);
+		if (gpu->bytes && gpu->bytes <= INT64_MAX)
+			gt_lane_sample(lane, gt_writer_series(w, &series), t->base_ns,
+				       (int64_t)gpu->bytes);
+	}
+	if (lane)
+		gt_lane_release(lane);
+	gt_writer_end_at(w, t->base_ns);
+	gt_writer_free(w);
+	t->has_system = true;
+}
+
+void gt_nsys_traces_remove(struct gt_nsys_traces *t)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < t->count; i++) {
+		snprintf(path, sizeof path, "%.4000s/%s", t->folder,
+			 gt_writer_name_of(t->list[i]->writer));
+		unlink(path);
+	}
+	snprintf(path, sizeof path, "%.4000s/" GT_SYSTEM_TRACE, t->folder);
+	if (t->has_system)
+		unlink(path);
 }
 
 void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct gt_event *event)
@@ -138,7 +190,6 @@ void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct
 	struct gt_lane *lane;
 
 	/* a single lane, reused for each thread, keeps the order of rows with equal times */
-	tid = tid ? tid : trace->pid;
 	if (tid != trace->tid) {
 		gt_lane_release(trace->lane);
 		lane = gt_lane_acquire(trace->writer, tid, "");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/mem.h"
+#include "capture/nsys/nsys_profile.h"
 #include "trace/writer.h"
 
 struct gt_nsys_traces;
@@ -22,13 +23,18 @@ struct gt_nsys_traces *gt_nsys_traces_new(const char *folder, uint64_t base_ns,
 /* Ends all traces at `end_ns`. 0, or why one could not be written. */
 int gt_nsys_traces_end(struct gt_nsys_traces *t, uint64_t end_ns, struct gt_error *error);
 void gt_nsys_traces_free(struct gt_nsys_traces *t);
+/* Writes the capacities of the GPUs, as samples of the whole system. */
+void gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile);
+/* Removes all files that were written. */
+void gt_nsys_traces_remove(struct gt_nsys_traces *t);
 
 /* The trace of a process, created if the process is new; *is_new says so. */
 int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		       struct gt_nsys_trace **trace, bool *is_new, struct gt_error *error);
 uint32_t gt_nsys_traces_count(const struct gt_nsys_traces *t);
 
-/* The place of a device, defined at its first use; 0 for none. */
-uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device);
-/* Adds an event of a thread; 0: the process's main thread. */
+/* The place of a device, defined at its first use with the GPU's name; 0 for none. */
+uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device, const char *name);
+bool gt_nsys_trace_has_place(const struct gt_nsys_trace *trace, int64_t device);
+/* Adds an event of a thread; 0: it is not known. */
 void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct gt_event *event);

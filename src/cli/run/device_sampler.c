@@ -34,7 +34,7 @@ struct gt_device_sampler {
 	struct gt_nvml *nvml;
 	struct gt_writer *writer;
 	struct gt_lane *lane;
-	struct series *used, *by_program; /* by GPU */
+	struct series *used, *by_program, *capacity; /* by GPU */
 };
 
 static void take(struct gt_device_sampler *s, struct series *series, uint64_t value)
@@ -53,8 +53,10 @@ static void take_all(struct gt_device_sampler *s)
 	for (unsigned i = 0; i < gt_nvml_count(s->nvml); i++) {
 		uint64_t used, total;
 
-		if (gt_nvml_used(s->nvml, i, &used, &total))
+		if (gt_nvml_used(s->nvml, i, &used, &total)) {
 			take(s, &s->used[i], used);
+			take(s, &s->capacity[i], total);
+		}
 		if (gt_nvml_used_by(s->nvml, i, s->pid, &used))
 			take(s, &s->by_program[i], used);
 		else if (s->by_program[i].any) /* it no longer uses the GPU */
@@ -78,6 +80,7 @@ static bool open_trace(struct gt_device_sampler *s)
 	s->lane = gt_lane_acquire(s->writer, 0, "devices");
 	s->used = gt_alloc(count * sizeof *s->used);
 	s->by_program = gt_alloc(count * sizeof *s->by_program);
+	s->capacity = gt_alloc(count * sizeof *s->capacity);
 	for (unsigned i = 0; i < count; i++) {
 		char name[GT_NVML_NAME], subject[GT_NVML_NAME + 16];
 		struct gt_series series = { GT_SERIES_DEVICE_USED, "bytes", subject };
@@ -87,6 +90,8 @@ static bool open_trace(struct gt_device_sampler *s)
 		s->used[i].number = gt_writer_series(s->writer, &series);
 		series.name = GT_SERIES_PROGRAM_USED;
 		s->by_program[i].number = gt_writer_series(s->writer, &series);
+		series.name = GT_SERIES_DEVICE_CAPACITY;
+		s->capacity[i].number = gt_writer_series(s->writer, &series);
 	}
 	return s->lane;
 }
@@ -166,5 +171,6 @@ void gt_device_sampler_stop(struct gt_device_sampler *s)
 	gt_nvml_close(s->nvml);
 	free(s->used);
 	free(s->by_program);
+	free(s->capacity);
 	free(s);
 }

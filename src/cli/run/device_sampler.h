@@ -9,10 +9,6 @@
 
 #include <sys/types.h>
 
-/* Names of the series. */
-#define GT_SERIES_DEVICE_USED  "device memory used"
-#define GT_SERIES_PROGRAM_USED "device memory used by the program"
-
 struct gt_device_sampler;
 
 /* `folder` is the recording's, `pid` the program's. NULL if no thread can be started. */

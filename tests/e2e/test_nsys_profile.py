@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""test_nsys_profile.py - what an Nsight export says besides its memory events: failed calls, the
+functions that were called, GPUs, clocks, and profiles without memory events."""
+import json
+import os
+import signal
+import sqlite3
+import time
+
+from nsys_export import BACKTRACE, DEVICE_STATIC, DRIVER, Export, MEMORY, PINNED
+from test_nsys import MAIN, MIB, need_import, refuse, take, tsv
+
+GIB = 1 << 30
+MALLOC, FREE = "cudaMalloc_v3020", "cudaFree_v3020"
+
+
+def allocate(export, number, at, size=GIB, **more):
+    export.call(at, at + 100, number, MALLOC, tid=more.pop("tid", 7), **more)
+    export.alloc(at + 50, number * 8 * GIB, size, correlation=number)
+
+
+def out_of_memory():
+    """Nine blocks of 4 GiB on a GPU of 39.5 GiB; the tenth call fails, in runtime and driver."""
+    export = Export()
+    export.gpu(0, "NVIDIA A100-SXM4-40GB", 42405855232)
+    for i in range(9):
+        allocate(export, i + 1, 1000 * (i + 1), 4 * GIB)
+    export.call(313000000, 313900000, 50, MALLOC, tid=7, result=2)
+    export.call(313100000, 313800000, 51, "cuMemAlloc_v2", DRIVER, tid=7, result=2)
+    export.call(313950000, 313960000, 52, "cudaGetLastError_v3020", tid=7, result=2)
+    return export
+
+
+def test_a_program_that_ran_out_of_memory_has_not_leaked(case):
+    take(case, out_of_memory(), "o")
+    text = case.gputrack("report", "o.gt").out
+    assert "OUT OF MEMORY at 0.313 s: cudaMalloc failed, 36.0 of 39.5 GiB of device" in text, text
+    assert text.index("OUT OF MEMORY") < text.index("ALIVE WHEN KILLED") and "LEAKED" not in text
+    assert "the program stopped there" in text and "9 blocks of device memory  cudaMalloc" in text
+    summary = case.report("o.gt", "summary")
+    short = summary["out_of_memory"]
+    assert short["function"] == "cudaMalloc" and short["time_ns"] == 313000000, short
+    assert short["held_bytes"] == 36 * GIB and short["capacity_bytes"] == 42405855232
+    assert short["stopped"] and short["count"] == 1 and short["requested_bytes"] is None
+    assert [f["count"] for f in summary["failures"]] == [1], summary["failures"]
+    assert summary["fates"]["killed"]["count"] == 9 and summary["fates"]["leaked"]["count"] == 0
+    done = case.gputrack("report", "o.gt", "--fail-on-leak")
+    assert done.status == 25 and "ran out of memory at 0.313 s" in done.err, done.err
+    assert case.gputrack("report", "o.gt", "--fail-on-leak", "--killed-is-leak").status == 23
+
+
+def test_a_program_that_went_on_after_it_ran_out_of_memory_has_leaked(case):
+    export = out_of_memory()
+    allocate(export, 60, 400000000, MIB)
+    take(case, export, "w")
+    text = case.gputrack("report", "w.gt").out
+    assert "OUT OF MEMORY" in text and "the program went on" in text and "LEAKED  10" in text, text
+    assert not case.report("w.gt", "summary")["out_of_memory"]["stopped"]
+
+
+def test_diff_says_that_one_side_ran_out_of_memory(case):
+    export = Export()
+    allocate(export, 1, 1000)
+    take(case, export, "old")
+    take(case, out_of_memory(), "new")
+    done = case.gputrack("diff", "old.gt", "new.gt")
+    assert "out of memory at 0.313 s" in done.out and "the program stopped there" in done.out
+    done = case.gputrack("diff", "old.gt", "new.gt", "--format", "json")
+    totals = json.loads(done.out)["totals"]
+    assert totals["old"]["out_of_memory"] is None and totals["new"]["out_of_memory"]["stopped"]
+
+
+def test_the_stack_of_a_failed_call_is_shown(case):
+    export = out_of_memory()
+    export.call(313000000, 313900000, 50, "cudaMalloc", BACKTRACE, tid=7,
+                stack=[("cudaMalloc", "/lib/libcudart.so")] + MAIN)
+    take(case, export, "s")
+    failed, = case.report("s.gt", "summary")["failures"]
+    assert [f["function"] for f in failed["stack"]][1:] == ["allocate", "main"], failed
+
+
+def test_other_failures_are_listed_but_those_of_queries_are_not(case):
+    export = Export()
+    allocate(export, 1, 1000)
+    export.call(2000, 2100, 2, FREE, result=1)
+    export.call(3000, 3100, 3, "cudaEventQuery_v3020", result=600)
+    export.call(4000, 4100, 4, "cudaStreamCreate_v3020", result=709)
+    take(case, export)
+    failed = case.report("x.gt", "summary")["failures"]
+    assert [(f["result"], f["kind"]) for f in failed] == [(1, "device memory"), (709, "stream")]
+    text = case.gputrack("report", "x.gt").out
+    assert "1 x cudaFree with CUDA_ERROR_INVALID_VALUE" in text and "OUT OF MEMORY" not in text
+    assert "LEAKED  1" in text
+
+
+def test_an_event_without_a_stack_has_its_function_and_thread(case):
+    """By correlation id or, where that is 0, as the only call that allocates at that time."""
+    for correlation in (5, 0):
+        export = Export()
+        export.call(1000, 2000, 5, "cudaHostAlloc_v3020", tid=77)
+        export.alloc(1500, 0x1000, MIB, PINNED, correlation=correlation)
+        export.call(1400, 1600, 6, "cudaMemcpy_v3020", tid=78)
+        export.alloc(1550, 0x2000, 64, DEVICE_STATIC, name="table")
+        take(case, export, f"n{correlation}")
+        leak, = case.report(f"n{correlation}.gt", "leakage")["groups"]
+        assert leak["objects"][0]["tid"] == 77, leak
+        text = case.gputrack("report", f"n{correlation}.gt").out
+        assert "1 block of host memory by cudaHostAlloc (CUDA)" in text, text
+        head, rows = tsv(case, f"n{correlation}.gt", "leakage")
+        assert rows[0]["trace_type"] == "1" and rows[0]["stack"] == "STACK_NOT_FOUND", rows
+
+
+def test_no_thread_is_invented(case):
+    export = Export()
+    export.alloc(1500, 0x1000, MIB)
+    export.call(5000, 6000, 5, MALLOC, tid=77)
+    export.call(5000, 6000, 6, MALLOC, tid=78)
+    export.alloc(5500, 0x2000, MIB)
+    take(case, export)
+    head, rows = tsv(case, "x.gt", "leakage")
+    assert [row["tid"] for row in rows] == ["0", "0"], rows
+
+
+def test_gpus_are_named_and_the_profile_has_its_own_length(case):
+    export = Export()
+    export.gpu(0, "NVIDIA T4", 15 * GIB, cuda=1)
+    export.gpu(1, "NVIDIA A100", 40 * GIB, cuda=0)
+    allocate(export, 1, 1000)
+    export.insert("ANALYSIS_DETAILS", globalVid=1, duration=5000000000)
+    export.captured("PROCESS_0:ARGUMENT_0", "--steps")
+    export.captured("PROCESS_0:ARGUMENT_1", "9")
+    export.insert("DIAGNOSTIC_EVENT", timestamp=1, source=1, severity=3,
+                  text="Not all CUDA events might have been collected.")
+    export.insert("DIAGNOSTIC_EVENT", timestamp=1, source=1, severity=1, text="Profiling began.")
+    take(case, export)
+    report = case.report("x.gt", "usage")
+    assert report["recording"]["duration_ns"] == 5000000000
+    assert report["recording"]["command"] == "./program100 --steps 9"
+    text = case.gputrack("report", "x.gt").out
+    assert "Nsight Systems: Not all CUDA events might have been collected." in text, text
+    assert "Profiling began" not in text
+    place, = {row["place"] for row in tsv(case, "x.gt", "leakage")[1]}
+    assert place == "GPU 0: NVIDIA A100", place
+
+
+def test_exports_without_memory_events_count_the_calls(case):
+    export = Export(columns=None)
+    for i in range(15):
+        export.call(1000 * i, 1000 * i + 10, i + 1, MALLOC)
+    for i in range(3):
+        export.call(50000 + i, 50001 + i, 30 + i, FREE)
+    export.call(60000, 60010, 40, "cudaMalloc_v3020", result=2)
+    for tracking, words in ((None, "memory was not tracked"), ("false", "memory tracking was off"),
+                            ("true", "memory tracking was on")):
+        export.extra = []
+        if tracking:
+            export.captured("COLLECT_GPU_MEMORY_USAGE", tracking)
+        take(case, export, f"c{tracking}")
+        text = case.gputrack("report", f"c{tracking}.gt").out
+        assert "HANDLES UNKNOWN" in text and words in text, text
+        assert "16 x cudaMalloc (1 failed), 3 x cudaFree: 12 more created than released" in \
+            " ".join(text.split()), text
+        assert "OUT OF MEMORY" in text and "No leaks" not in text
+    calls = case.report("cNone.gt", "summary")["calls"]
+    assert calls == [{"function": "cudaMalloc", "effect": "create", "kind": "device memory",
+                      "calls": 16, "failed": 1},
+                     {"function": "cudaFree", "effect": "release", "kind": "device memory",
+                      "calls": 3, "failed": 0}]
+    assert case.gputrack("report", "cNone.gt", "--fail-on-leak").status == 24
+
+
+# Odd exports.
+
+def test_calls_without_columns_that_old_versions_lack_are_read(case):
+    for missing in ("callchainId", "returnValue", "eventClass", "correlationId", "nameId"):
+        export = Export()
+        allocate(export, 1, 1000)
+        export.runtime = [c for c in export.runtime if c != missing]
+        take(case, export, missing)
+        assert case.report(f"{missing}.gt", "usage")["peak"]["device_bytes"] == GIB
+
+
+def test_a_missing_column_is_named_in_one_line(case):
+    for column in ("start", "globalPid", "address", "memoryOperationType"):
+        export = Export(columns=[c for c in MEMORY if c != column])
+        allocate(export, 1, 1000)
+        error = refuse(case, export.save(case.path(f"{column}.sqlite")))
+        assert f"its table CUDA_GPU_MEMORY_USAGE_EVENTS has no column {column}" in error, error
+    export = Export()
+    allocate(export, 1, 1000)
+    export.runtime = [c for c in export.runtime if c != "globalTid"]
+    error = refuse(case, export.save(case.path("tid.sqlite")))
+    assert "its table CUPTI_ACTIVITY_KIND_RUNTIME has no column globalTid" in error, error
+
+
+def test_text_in_place_of_a_number_is_a_number_or_skipped(case):
+    path = Export().save(case.path("x.sqlite"))
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE CUDA_GPU_MEMORY_USAGE_EVENTS")
+        db.execute("CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start TEXT, globalPid TEXT, "
+                   "address TEXT, bytes TEXT, memKind TEXT, memoryOperationType TEXT)")
+        db.executemany("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?,?,?,?,?,?)", [
+            (str(900), str(100 << 24), str(0x1000), str(MIB), "2", "0"),
+            (str(10000), str(100 << 24), str(0x2000), str(MIB), "2", "0"),
+            (str(2000), str(100 << 24), str(0x3000), "a lot", "2", "0"),
+            ("late", str(100 << 24), str(0x4000), str(MIB), "2", "0")])
+    out = take(case, path)
+    assert "2 allocations" in out and "2 rows were invalid and skipped" in out, out
+    assert [row["time(ns)"] for row in tsv(case, "x.gt", "usage")[1]] == ["0", "9100"]
+
+
+def test_an_interrupted_import_leaves_nothing(case):
+    need_import(case)
+    path = case.path("big.sqlite")
+    done = case.run(case.build / "bench/make_nsys", path, "150000", "shuffled")
+    assert done.status == 0, done.err
+    process = case.start(case.build / "gputrack", "import", path, "-o", "i.gt")
+    while not case.path("i.gt").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate()[1].decode()
+    assert process.returncode == 1 and "interrupted" in err, (process.returncode, err)
+    assert not [n for n in os.listdir(case.folder) if ".gt" in n], os.listdir(case.folder)
