@@ -232,6 +232,14 @@ def test_a_second_cupti_subscriber_is_reported_in_one_line_that_suggests_attach(
 
 
 @through_cupti
+def test_a_cupti_for_several_is_shared(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUPTI_SUBSCRIBE="39", FAKE_CUPTI_SEVERAL="1"))
+    assert run.status == 0 and not run.err, run.err
+    assert case.report("a.gt", "leakage")["totals"]["count"] == 6
+
+
+@through_cupti
 def test_other_cupti_errors_are_reported_in_one_line(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUPTI_SUBSCRIBE="15",
@@ -394,7 +402,7 @@ def test_static_variables_are_listed_separately_with_their_names(case):
 
 def test_a_truncated_or_malformed_cubin_does_no_harm(case):
     whole = cubin([(b"counters", 4000, b".nv.global", 0)])
-    for size in range(0, len(whole), 7):
+    for size in range(0, len(whole), 31):  # tests/fuzz/fuzz_cubin.c tries many more
         case.path("a.cubin").write_bytes(whole[:size])
         mad = bytearray(whole)
         mad[size] ^= 0xff

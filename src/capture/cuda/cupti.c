@@ -22,6 +22,7 @@ static bool take_functions(struct gt_cupti *cupti, void *library)
 	};
 	struct link_map *map;
 
+	*(void **)&cupti->subscribe_v2 = dlsym(library, "cuptiSubscribe_v2");
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		void *found = dlsym(library, functions[i].name);
 

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,6 +53,19 @@ static void start_driver(void)
 	gt_cuda_driver_start(&driver);
 }
 
+/* Beside others where this CUPTI can do that. An older one does not know the last field. */
+static CUptiResult try_subscribe(CUpti_SubscriberHandle *subscriber)
+{
+	CUpti_CallbackFunc called = (CUpti_CallbackFunc)gt_cuda_called;
+	struct gt_cupti_wish wish = { .size = offsetof(struct gt_cupti_wish, several) + 1,
+				      .name = "gputrack",
+				      .several = 1 };
+
+	if (cupti.subscribe_v2 && !cupti.subscribe_v2(subscriber, called, NULL, &wish))
+		return CUPTI_SUCCESS;
+	return cupti.subscribe(subscriber, called, NULL);
+}
+
 static void subscribe(void)
 {
 	static struct gt_cupti refused;
@@ -61,7 +75,7 @@ static void subscribe(void)
 	unsigned next = 0;
 
 	while (!subscribed && gt_cupti_load(&cupti, &next)) {
-		result = cupti.subscribe(&subscriber, (CUpti_CallbackFunc)gt_cuda_called, NULL);
+		result = try_subscribe(&subscriber);
 		subscribed = !result;
 		if (subscribed)
 			break;

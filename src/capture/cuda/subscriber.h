@@ -7,10 +7,22 @@
 
 #include "capture/cuda/cuda.h"
 
+/* CUpti_SubscriberParams, as of CUPTI 13.2. */
+struct gt_cupti_wish {
+	size_t size; /* up to and with the last field */
+	const char *name;
+	char *other; /* where the name of the one subscriber goes; NULL: we do not ask */
+	size_t other_size;
+	uint8_t several; /* others may subscribe, too */
+};
+
 /* The functions of CUPTI that we call. It is loaded, never linked. */
 struct gt_cupti {
 	CUptiResult (*subscribe)(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 				 void *userdata);
+	/* since CUPTI 13.2, several at once; NULL: there is none */
+	CUptiResult (*subscribe_v2)(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+				    void *userdata, struct gt_cupti_wish *wish);
 	CUptiResult (*enable)(uint32_t enable, CUpti_SubscriberHandle subscriber,
 			      CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 	CUptiResult (*device_of)(CUcontext context, uint32_t *device);

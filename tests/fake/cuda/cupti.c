@@ -3,6 +3,7 @@
  * cupti.c - a CUPTI over the stand-in driver: callbacks with the real structs, and nothing else.
  *
  * FAKE_CUPTI_SUBSCRIBE=CODE   cuptiSubscribe fails with it (39: somebody else has subscribed)
+ * FAKE_CUPTI_SEVERAL=1        cuptiSubscribe_v2 exists and lets several subscribe, as since 13.2
  * FAKE_CUPTI_ENABLE=CODE      cuptiEnableCallback fails with it for each function
  */
 #include <dlfcn.h>
@@ -55,10 +56,9 @@ static void tell_module(uint32_t id, CUcontext context, const void *cubin, size_
 		callback(userdata, CUPTI_CB_DOMAIN_RESOURCE, cbid, (void *)&data);
 }
 
-FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
-						CUpti_CallbackFunc function, void *data)
+static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
+			     void *data)
 {
-	const char *refuse = getenv("FAKE_CUPTI_SUBSCRIBE");
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	void (*set)(fake_hook *) =
 		driver ? (void (*)(fake_hook *))dlsym(driver, "fake_cuda_hook") : NULL;
@@ -66,8 +66,6 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscrib
 		driver ? (void (*)(fake_module_hook *))dlsym(driver, "fake_cuda_module_hook") :
 			 NULL;
 
-	if (refuse)
-		return (CUptiResult)atoi(refuse);
 	if (!set)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (atomic_exchange(&subscribed, 1))
@@ -79,6 +77,27 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscrib
 	if (set_modules)
 		set_modules(tell_module);
 	return CUPTI_SUCCESS;
+}
+
+FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
+						CUpti_CallbackFunc function, void *data)
+{
+	const char *refuse = getenv("FAKE_CUPTI_SUBSCRIBE");
+
+	return refuse ? (CUptiResult)atoi(refuse) : subscribe(subscriber, function, data);
+}
+
+FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
+						   CUpti_CallbackFunc function, void *data,
+						   CUpti_SubscriberParams *params)
+{
+	/* the field behind those of the header that this was first compiled with */
+	const unsigned char *several = (const unsigned char *)(&params->oldSubscriberSize + 1);
+
+	if (!getenv("FAKE_CUPTI_SEVERAL") || params->structSize != sizeof *params + 1)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return *several ? subscribe(subscriber, function, data) :
+			  cuptiSubscribe(subscriber, function, data);
 }
 
 FAKE_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable,
