@@ -100,7 +100,6 @@ static const struct gt_option options[] = {
 		  "Systems, for CUDA: must be installed; its export is imported)" },
 	{ .name = "cuda-door", .type = GT_OPTION_CHOICE, .argument = "WAY",
 	  .choices = gt_cuda_way_names, AT(cuda_way),
-	  .local = GT_LOCAL_YES,
 	  .help = "way to track CUDA: direct (around the driver's functions, CUPTI is left to other "
 		  "profilers), cupti, or auto (direct where the driver is installed; the default)" },
 	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
