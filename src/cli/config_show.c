@@ -137,6 +137,55 @@ static void write_text(const struct gt_config *config)
 	}
 }
 
+/* What an option of any type may be set to. */
+union value {
+	bool flag;
+	const char *text;
+	uint64_t count;
+	double decimal;
+	int choice;
+	struct gt_choices choices;
+	struct gt_texts texts;
+};
+
+/* As the command would: 0, or the exit status after a message. */
+static int try_value(const struct gt_config_line *line, const struct gt_syntax *syntax,
+		     const struct gt_option *option)
+{
+	struct gt_option one = *option;
+	union value value = { 0 };
+	char called[600];
+	int status;
+
+	one.at = 0;
+	snprintf(called, sizeof called, "%s:%u: %s", line->from, line->line, line->key);
+	status = gt_option_set(syntax, &value, &one, line->value, called);
+	if (!status && one.type == GT_OPTION_TEXTS)
+		gt_texts_fini(&value.texts);
+	return status;
+}
+
+/* Names each value that a command would refuse, once. */
+static int check_values(const struct gt_config *config)
+{
+	const struct gt_command *commands;
+	size_t count;
+	int status = GT_EXIT_DONE;
+
+	commands = gt_commands(&count);
+	for (size_t i = 0; i < config->count; i++)
+		for (size_t k = 0; k < count; k++) {
+			const struct gt_option *option =
+				gt_config_option(&config->lines[i], commands[k].syntax);
+
+			if (option && try_value(&config->lines[i], commands[k].syntax, option)) {
+				status = GT_EXIT_USAGE;
+				break;
+			}
+		}
+	return status;
+}
+
 int gt_cmd_config(int argc, char **argv)
 {
 	struct settings s = { 0 };
@@ -145,9 +194,9 @@ int gt_cmd_config(int argc, char **argv)
 	if (gt_options_parse(&gt_config_syntax, &s, argc, argv, &status) < 0)
 		return status;
 	(s.json ? write_json : write_text)(gt_config_in_use());
-	if (!gt_config_mistake())
-		return GT_EXIT_DONE;
 	fflush(stdout);
+	if (!gt_config_mistake())
+		return check_values(gt_config_in_use());
 	gt_tell("%s", gt_config_mistake());
 	return GT_EXIT_USAGE;
 }

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "trace/info.h"
 
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
 		  char **argv, int first, struct gt_recording **recording)
@@ -41,6 +43,43 @@ static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 					    "cannot search %s for symbols: %s; choose another "
 					    "folder with --symbols",
 					    folders->items[i], strerror(e));
+	}
+	return 0;
+}
+
+static bool is_from_elsewhere(const char *recording)
+{
+	struct utsname system;
+	struct gt_info *info;
+	bool is = false;
+	char *path;
+
+	if (uname(&system) || asprintf(&path, "%s/info", recording) < 0)
+		return false;
+	info = gt_info_read(path);
+	if (*gt_info_get(info, "host"))
+		is = strcmp(gt_info_get(info, "host"), system.nodename) != 0;
+	gt_info_free(info);
+	free(path);
+	return is;
+}
+
+int gt_roots_check(const struct gt_syntax *syntax, const void *value, int operands, char **names)
+{
+	const struct gt_texts *roots = value;
+	bool elsewhere = false;
+	struct stat st;
+
+	for (int i = 0; i < operands; i++)
+		elsewhere |= is_from_elsewhere(names[i]);
+	for (size_t i = 0; i < roots->count; i++) {
+		const char *root = roots->items[i];
+		int e = stat(root, &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+
+		if (e && !(elsewhere && *root == '/' && e == ENOENT))
+			return gt_syntax_wrong(syntax,
+					       "--root %s: %s; name the folder of your code", root,
+					       strerror(e));
 	}
 	return 0;
 }

@@ -55,6 +55,7 @@ struct gt_input {
 #define GT_OWN_OPTIONS(base)                                                                    \
 	{ .name = "root", .argument = "DIR", .type = GT_OPTION_TEXTS, .is_path = true,          \
 	  .at = (base) + offsetof(struct gt_own_options, roots), .local = GT_LOCAL_BELOW,       \
+	  .check = gt_roots_check,                                                              \
 	  .help = "code below DIR is your own: places are named by its functions and lines, "   \
 		  "relative to DIR; may be repeated (default: the folder the recording was "    \
 		  "made in, those of its programs, and the repositories around them)" },        \
@@ -94,6 +95,8 @@ struct gt_input {
 int gt_by_check(const struct gt_syntax *syntax, int *by, bool (*has)(enum gt_by by),
 		const char *why);
 
+/* Roots must be folders, unless one of the operands is a recording of another machine. */
+gt_option_check_fn gt_roots_check;
 struct gt_own_rules gt_own_options_rules(const struct gt_own_options *own);
 void gt_own_options_fini(struct gt_own_options *own);
 

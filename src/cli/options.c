@@ -405,6 +405,20 @@ static int gather_operands(char **argv, int argc, const bool *is_operand)
 	return first;
 }
 
+static int check_typed(const struct parse *p, int first)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < option_count(p->syntax); i++) {
+		const struct gt_option *o = &p->syntax->options[i];
+
+		if (o->check && gt_option_was_typed(o->name))
+			status = o->check(p->syntax, (char *)p->settings + o->at, p->argc - first,
+					  p->argv + first);
+	}
+	return status;
+}
+
 int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, char **argv,
 		     int *status)
 {
@@ -440,9 +454,13 @@ int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, c
 	if (!syntax->operands && first < argc) {
 		*status = gt_syntax_wrong(syntax, "takes no operand, got '%s'", argv[first]);
 		first = -1;
-	} else if (parsed) {
-		parsed(syntax);
+		goto free_marks;
 	}
+	*status = check_typed(&p, first);
+	if (*status)
+		first = -1;
+	else if (parsed)
+		parsed(syntax);
 free_marks:
 	free(is_operand);
 	return first;

@@ -66,6 +66,15 @@ enum gt_option_local {
 	GT_LOCAL_BELOW, /* a file to read, if it lies in the folder of the .gputrackrc or below */
 };
 
+struct gt_syntax;
+
+/*
+ * Checks the value of an option that was typed, when all have been read: 0, or the exit status
+ * after a message.
+ */
+typedef int gt_option_check_fn(const struct gt_syntax *syntax, const void *value, int operands,
+			       char **names);
+
 struct gt_option {
 	const char *name; /* long form, without the dashes; NULL ends the table */
 	char letter;      /* short form; 0: none */
@@ -77,6 +86,7 @@ struct gt_option {
 	bool may_be_empty;          /* a text that may be "" */
 	bool is_path;               /* in a config file, relative to that file's folder */
 	enum gt_option_local local; /* may a .gputrackrc set it? */
+	gt_option_check_fn *check;  /* may be NULL */
 	const char *help;           /* wrapped by --help; NULL: an alias, which --help
 				       leaves out */
 	size_t at;                  /* offset of the value in the subcommand's settings */

@@ -91,9 +91,17 @@ static bool is_cuda_call(const struct gt_frame *frame)
 	return head && name[head] >= 'A' && name[head] <= 'Z' && !strpbrk(name, " <(:");
 }
 
+static uint32_t start_of(const struct gt_frame *frame)
+{
+	const char *name = frame->function ? frame->function : "";
+
+	return (!strcmp(name, "main") && !frame->file ? GT_FRAME_MAIN : 0) |
+	       (gt_text_begins(name, "std::rt::lang_start") ? GT_FRAME_RUST : 0);
+}
+
 uint32_t gt_frame_plumbing(const struct gt_frame *frame)
 {
-	return (frame->function ? GT_FRAME_NAMED : 0) |
+	return start_of(frame) | (frame->function ? GT_FRAME_NAMED : 0) |
 	       (is_inner_plumbing(frame) ? GT_FRAME_INNER : 0) |
 	       (is_outer_plumbing(frame) ? GT_FRAME_OUTER : 0) |
 	       (is_libc(frame) ? GT_FRAME_LIBC : 0) | (is_cuda_call(frame) ? GT_FRAME_CALL : 0);
@@ -115,6 +123,9 @@ struct gt_fold gt_frame_fold(const struct gt_frame_facts *frames, size_t count, 
 	    frames[end - 2].flags & GT_FRAME_LIBC && frames[end - 2].flags & GT_FRAME_OUTER)
 		end--;
 	while (end > first && frames[end - 1].flags & GT_FRAME_OUTER)
+		end--;
+	if (end - first > 1 && frames[end - 1].flags & GT_FRAME_MAIN &&
+	    frames[end - 2].flags & GT_FRAME_RUST)
 		end--;
 	if (first == end)
 		return (struct gt_fold){ .first = 0, .end = count, .call = 0 };

@@ -23,6 +23,8 @@ enum {
 	GT_FRAME_OUTER = 1 << 8, /* starts a program or a thread */
 	GT_FRAME_LIBC = 1 << 9,
 	GT_FRAME_CALL = 1 << 10, /* a function of CUDA's API */
+	GT_FRAME_MAIN = 1 << 11, /* main without lines */
+	GT_FRAME_RUST = 1 << 12, /* what Rust's main calls, which its compiler makes */
 };
 
 /* Hashes of words: equal in every recording. */

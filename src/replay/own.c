@@ -345,6 +345,20 @@ static bool is_own_jit(const struct gt_own *o, const struct gt_frame *frame)
 	return !gt_text_begins(frame->file, "node:") && !is_system_source(frame->file);
 }
 
+/* Of Debian's builders: "/build/reproducible-path/gcc-12-12.2.0/…", "/build/gcc-AbC123/gcc-12/…".
+ */
+static bool is_distribution_source(const char *path)
+{
+	const char *rest = below(path, "/build"), *dash, *slash;
+
+	if (!rest)
+		return false;
+	slash = strchr(rest, '/');
+	dash = slash ? memrchr(rest, '-', (size_t)(slash - rest)) : NULL;
+	return gt_text_begins(rest, "reproducible-path/") ||
+	       (dash && slash - dash == 7 && !strncmp(rest, slash + 1, (size_t)(dash + 1 - rest)));
+}
+
 /* C, C++ and the like, by the paths alone. */
 static bool is_own_by_paths(struct gt_own *o, const struct gt_frame *frame)
 {
@@ -356,7 +370,11 @@ static bool is_own_by_paths(struct gt_own *o, const struct gt_frame *frame)
 		if (is_system_source(frame->file))
 			return false;
 	}
-	return frame->module && gt_own_has_module(o, frame->module);
+	if (!frame->module || !gt_own_has_module(o, frame->module))
+		return false;
+	/* what a distribution has built is its own where it is installed; elsewhere, linked in */
+	return !frame->file || !is_distribution_source(frame->file) ||
+	       gt_text_begins(frame->module, "/usr/") || is_system_folder(frame->module);
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)

@@ -66,7 +66,7 @@ static struct line line_of(struct gt_frames *f, const struct gt_frame *frame, bo
 	struct line l;
 
 	l.what = brief ? gt_place_function(frame) : gt_frame_name(frame);
-	if (frame->file)
+	if (frame->file || (brief && frame->function))
 		l.where = gt_place_location(gt_frames_own(f), frame);
 	else if (frame->function)
 		l.where = module_offset(frame);

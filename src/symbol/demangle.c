@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* demangle.c - C++ (Itanium), Rust (legacy and v0) and D names by way of libiberty; Fortran. */
+/* demangle.c - C++ (Itanium), Rust (legacy and v0) and D names by way of libiberty; Fortran, Swift.
+ */
 #include "symbol/demangle.h"
 
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <libiberty/demangle.h>
 
 #include "base/mem.h"
+#include "symbol/swift_name.h"
 
 /* A few mangled bytes can expand to gigabytes, which nobody would read. */
 #define MAX_BYTES (256 * 1024)
@@ -176,5 +178,9 @@ char *gt_name_demangle(const char *name)
 		return out.text;
 	}
 	free(out.text);
-	return plain;
+	out.text = gt_swift_name(plain);
+	if (!out.text)
+		return plain;
+	free(plain);
+	return out.text;
 }

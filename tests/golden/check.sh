@@ -149,6 +149,9 @@ golden leaks/by-device.txt "$gputrack" report leaks.gt -a leakage --by device --
 golden growing/by-thread.txt "$gputrack" report growing.gt -a growth --by thread
 golden mistakes/by-thread.txt "$gputrack" report mistakes.gt --by thread
 golden family/by-thread.folded "$gputrack" export family.gt -f collapsed --value allocated --by thread
+# a root that is no folder, of a recording from elsewhere, too; one that is only there is fine
+golden usage/root-file.txt "$gputrack" report names.gt --root names.gt/info
+golden usage/root-missing.txt "$gputrack" report names.gt --root nowhere
 # ways to group that have no meaning: a line
 golden usage/by-phase.txt "$gputrack" report leaks.gt --by phase
 golden usage/by-usage.txt "$gputrack" report leaks.gt -a usage --by function
@@ -320,6 +323,7 @@ golden config/off.txt env GPUTRACK_CONFIG=project/rc GPUTRACK_OPTIONS='report.su
 for wrong in 'report.fromat = json' 'reprot.format = json' 'no equals' 'report.format = jsn' 'report.no-symbols = perhaps' 'top = x'; do
 	golden "config/wrong-$(echo "$wrong" | tr ' =' '__').txt" env GPUTRACK_OPTIONS="$wrong" "$gputrack" report after.gt
 done
+golden config/shown-wrong.txt env GPUTRACK_OPTIONS='report.by = bogus; diff.by = process' "$gputrack" config
 golden config/missing.txt env GPUTRACK_CONFIG=project/none "$gputrack" report after.gt
 golden usage/no-recording.txt "$gputrack" report missing.gt
 golden usage/near-option.txt "$gputrack" report leaks.gt --fromat json

@@ -48,6 +48,24 @@ static void names_are_demangled(void **state)
 		{ "_Dmain", "D main" },
 		{ "_D", "_D" },
 		{ "_DYNAMIC", "_DYNAMIC" },
+		/* Swift: module, types and function */
+		{ "$s4main3runyyF", "main.run" },
+		{ "$s4main4PoolC4take5countySi_tF", "main.Pool.take" },
+		{ "$s4main4PoolC4sizeSivg", "main.Pool.size" },
+		{ "_$s4main4PoolV5InnerO4takeyyF", "main.Pool.Inner.take" },
+		{ "$s4main4PoolC4takeyyFyycfU_", "main.Pool.take" },
+		{ "$s4main4PoolC4size5countACSi_SitcfC", "main.Pool.init" },
+		{ "$s4main4PoolCfD", "main.Pool.deinit" },
+		{ "$s4main4take33_0123456789ABCDEF0123456789ABCDEFLLyyF", "main.take" },
+		{ "$s9GpuMemory0aB4PoolC4makeyyF", "GpuMemory.GpuMemoryPool.make" },
+		{ "$s9GpuMemory4PoolC0B7LeakingyyF", "GpuMemory.Pool.MemoryLeaking" },
+		{ "$s4main4PoolC5otherE4growyyF", "main.Pool.grow" },
+		{ "$ss5print_9separatoryypd_SStF", "Swift.print" },
+		{ "$s", "$s" },
+		{ "$s99main", "$s99main" },
+		{ "$s4main0Z", "$s4main0Z" },
+		{ "$sSo8NSObjectC", "$sSo8NSObjectC" },
+		{ "$scratch", "$scratch" },
 		/* Fortran, of GNU's and LLVM's compiler */
 		{ "__solver_MOD_allocate_grid", "solver::allocate_grid" },
 		{ "__solver_MOD_allocate_grid.constprop.0", "solver::allocate_grid" },
@@ -62,8 +80,6 @@ static void names_are_demangled(void **state)
 		{ "main.(*Trainer).Step", "main.(*Trainer).Step" },
 		{ "main.main.func1.2", "main.main.func1.2" },
 		{ "main.2", "main" },
-		/* Swift stays mangled */
-		{ "$s4main5ModelC4stepyyF", "$s4main5ModelC4stepyyF" },
 	};
 
 	(void)state;

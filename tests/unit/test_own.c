@@ -81,12 +81,28 @@ static void code_of_systems_packages_and_toolchains_is_a_librarys(void **state)
 		{ { "f", "/usr/lib/go-1.19/src/runtime/f.go", 9, PROGRAM, 0, false }, false },
 		{ { "main._Cfunc_f", "_cgo_gotypes.go", 9, PROGRAM, 0, false }, false },
 		{ { "f", ROOT "/build/_deps/x-src/f.cpp", 9, PROGRAM, 0, false }, false },
+		/* a distribution's static library, linked in */
+		{ { "f", "/build/reproducible-path/gcc-12-12.2.0/f.d", 9, PROGRAM, 0, false },
+		  false },
+		{ { "f", "/build/ldc-aB3dE6/ldc-1.30.0/f.d", 9, PROGRAM, 0, false }, false },
+		{ { "f", "/build/ldc-aB3dE6/other/f.d", 9, PROGRAM, 0, false }, true },
 		{ { "f", ROOT "/.venv/x.so.c", 9, PROGRAM, 0, false }, false },
 		{ { "f", NULL, 0, ROOT "/venv/lib/python3.11/site-packages/x.so", 0, false },
 		  false },
 	};
 
 	CHECK(own_of(PROGRAM, ROOT), rows);
+}
+
+static void what_a_distribution_has_built_is_own_where_it_is_installed(void **state)
+{
+	static const struct row rows[] = {
+		{ { "f", "/build/reproducible-path/app-1.0/f.c", 9, "/usr/bin/app", 0, false },
+		  true },
+		{ { "f", "/build/app-aB3dE6/app-1.0/f.c", 9, "/usr/bin/app", 0, false }, true },
+	};
+
+	CHECK(own_of("/usr/bin/app", "/home/me"), rows);
 }
 
 static void python_is_own_unless_it_was_installed(void **state)
@@ -210,6 +226,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_below_the_folder_of_a_recording_is_own),
 		cmocka_unit_test(code_of_systems_packages_and_toolchains_is_a_librarys),
+		cmocka_unit_test(what_a_distribution_has_built_is_own_where_it_is_installed),
 		cmocka_unit_test(python_is_own_unless_it_was_installed),
 		cmocka_unit_test(compiled_code_is_own_unless_the_machine_brought_it),
 		cmocka_unit_test(an_installed_program_is_own_and_its_neighbours_are_not),

@@ -331,6 +331,33 @@ static void what_says_least_is_left_out_first(void **state)
 	close_fixture(&f);
 }
 
+static void what_the_compiler_calls_a_rust_program_by_is_nobodys(void **state)
+{
+	static const struct call rust[] = {
+		{ "app::main", "/work/app/src/main.rs", 3, APP },
+		{ "std::rt::lang_start_internal", "/rustc/abc/library/std/src/rt.rs", 9, APP },
+		{ "std::rt::lang_start", "/rustc/abc/library/std/src/rt.rs", 205, APP },
+		{ "main", NULL, 0, APP },
+		{ "__libc_start_main", NULL, 0, "/usr/lib/libc.so.6" },
+		{ 0 }
+	};
+	static const struct call c[] = { { "make", NULL, 0, APP },
+					 { "main", NULL, 0, APP },
+					 { 0 } };
+	const struct call *const all[] = { rust, c };
+	struct gt_place place;
+	struct fixture f;
+
+	open_fixture(&f, all, 2, &nameless);
+	gt_place_init(&place, f.frames, f.stacks[0]);
+	assert_int_equal(place.caller_count, 0);
+	gt_place_fini(&place);
+	gt_place_init(&place, f.frames, f.stacks[1]);
+	assert_int_equal(place.caller_count, 1);
+	gt_place_fini(&place);
+	close_fixture(&f);
+}
+
 enum { PARTS = 5 };
 
 /*
@@ -454,6 +481,7 @@ int main(void)
 		cmocka_unit_test(recursion_is_said_once_at_any_depth),
 		cmocka_unit_test(the_frame_to_point_at_has_a_line),
 		cmocka_unit_test(what_says_least_is_left_out_first),
+		cmocka_unit_test(what_the_compiler_calls_a_rust_program_by_is_nobodys),
 		cmocka_unit_test(a_part_of_a_stack_is_a_place_with_its_frames),
 	};
 
