@@ -3,12 +3,11 @@
 #include "replay/growth_text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
 #include "replay/place.h"
-
-enum { PLACE_COLUMNS = 32 }; /* with less room the stack below a growth line says it better */
 
 /* A rise and the place of its site. */
 struct placed {
@@ -154,10 +153,13 @@ void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct 
 
 bool gt_growth_line(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
 {
+	uint32_t stack = site_of(v, r)->stack;
+
 	gt_growth_rate(p, v, r);
-	if (gt_print_left(p) < PLACE_COLUMNS)
+	/* what would be cut is said better on a line of its own */
+	if (gt_place_columns(v->frames, stack, p->style.utf8) + strlen(", ") > gt_print_left(p))
 		return false;
 	gt_print_put(p, GT_PLAIN, ", ");
-	gt_place_put(p, v, v->ledger->sites[r->site].stack, gt_print_left(p));
+	gt_place_put(p, v, stack, gt_print_left(p));
 	return true;
 }

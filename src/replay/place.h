@@ -70,6 +70,11 @@ struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool u
 void gt_place_words_fini(struct gt_place_words *w);
 /* The same on the rest of a line, in at most `columns`: what says least is left out first. */
 void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
+/*
+ * The columns that it takes if nothing is cut: its function and line, and the caller that tells it
+ * from the others of the list.
+ */
+unsigned gt_place_columns(struct gt_frames *f, uint32_t stack, bool utf8);
 /* An object: text, at ("main src/demo.c:81"), function, file, line, module, own, via, callers. */
 void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack);
 

@@ -299,6 +299,23 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 	gt_place_fini(&place);
 }
 
+unsigned gt_place_columns(struct gt_frames *f, uint32_t stack, bool utf8)
+{
+	struct gt_place_words w = gt_place_words(f, stack, utf8);
+	unsigned columns = gt_text_columns(w.function, utf8) +
+			   (*w.where ? 1 + gt_text_columns(w.where, utf8) : 0);
+	struct gt_place place;
+	char *caller;
+
+	gt_place_init(&place, f, stack);
+	caller = last_caller(&place, utf8);
+	columns += gt_text_columns(caller, utf8);
+	free(caller);
+	gt_place_fini(&place);
+	gt_place_words_fini(&w);
+	return columns;
+}
+
 void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack)
 {
 	char *text = gt_place_text(f, stack, true), *at;

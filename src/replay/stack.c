@@ -70,9 +70,10 @@ static struct line line_of(struct gt_frames *f, const struct gt_frame *frame, bo
 		l.where = gt_place_location(gt_frames_own(f), frame);
 	else if (frame->function)
 		l.where = module_offset(frame);
+	else if (!brief && frame->module && strcmp(frame->module, l.what))
+		l.where = gt_strdup(frame->module);
 	else
-		l.where = gt_strdup(frame->module && strcmp(frame->module, l.what) ? frame->module :
-										     "");
+		l.where = gt_strdup(""); /* its name begins with the module's */
 	return l;
 }
 

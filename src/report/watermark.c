@@ -9,7 +9,7 @@
 
 void gt_watermark_text(const struct gt_view *v, FILE *out)
 {
-	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count[GT_FORMAT_MAX];
 	size_t places;
 	struct gt_groups groups;
 	struct gt_split split;
@@ -23,10 +23,10 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 		goto free_groups;
 	}
 	places = gt_place_count_groups(v->frames, &groups);
-	gt_print_line(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
+	gt_print_line(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %s %s from %zu %s",
 		      gt_format_bytes(text, groups.bytes),
 		      gt_format_span(when, gt_view_elapsed(v, v->ledger->peak_ns)),
-		      (unsigned long long)groups.object_count,
+		      gt_format_count(count, groups.object_count),
 		      gt_plural(groups.object_count, "resource", "resources"), places,
 		      gt_place_noun(v->frames, places));
 	gt_put_kinds(&p, &groups);

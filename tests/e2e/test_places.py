@@ -4,9 +4,11 @@ import gzip
 import importlib.util
 import json
 import pathlib
+import re
 import shutil
 
 import pages
+import test_top
 
 PATH = pathlib.Path(__file__).resolve().parents[1] / "places" / "places.py"
 spec = importlib.util.spec_from_file_location("places", PATH)
@@ -116,7 +118,7 @@ def where_column(case, name):
     return [line.split("\t")[column] for line in lines]
 
 
-PAGE_SITE_PLACE = 17  # the index of a site's place, see viewer/js/data.js
+PAGE_SITE_BYTES, PAGE_SITE_PLACE = 3, 17  # where a site has these, see viewer/js/data.js
 
 
 def junit(case, name):
@@ -124,9 +126,10 @@ def junit(case, name):
 
 
 def page(case, name):
-    """The first row of the call sites."""
+    """The first row of the call sites: that which holds the most."""
     data = pages.data_of(pages.page_of(case, name))
-    place = data["places"][data["sets"][0]["sites"][0][PAGE_SITE_PLACE]]
+    most = max(data["sets"][0]["sites"], key=lambda site: site[PAGE_SITE_BYTES])
+    place = data["places"][most[PAGE_SITE_PLACE]]
     return [" ".join(data["names"][number] for number in place)]
 
 
@@ -136,10 +139,38 @@ def plot(case, name):
     return case.path("plot.txt").read_text(encoding="utf-8").splitlines()
 
 
+def fields_of(message):
+    """Numbers and values of a protobuf message."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (message[at] & 0x7f) << shift
+            shift += 7
+            at += 1
+            if message[at - 1] < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            at += value
+            value = message[at - value:at]
+        yield key >> 3, value
+
+
 def pprof(case, name):
+    """The labels `place` of all samples."""
     done = case.gputrack("export", name, "-f", "pprof", "-o", "places.pb.gz")
     assert done.status == 0, done.err
-    return [gzip.decompress(case.path("places.pb.gz").read_bytes()).decode("latin-1")]
+    profile = list(fields_of(gzip.decompress(case.path("places.pb.gz").read_bytes())))
+    strings = [value.decode() for number, value in profile if number == 6]
+    labels = [dict(fields_of(label)) for number, sample in profile if number == 2
+              for inner, label in fields_of(sample) if inner == 3]
+    return [strings[label[2]] for label in labels if strings[label[1]] == "place"]
 
 
 def tips(case, name):
@@ -197,17 +228,13 @@ VIEWS = {
                               pick=lambda export: [event["where"] for event in export["events"]]),
 }
 
-# Views that do not follow the rule yet. Whoever converts one takes it off this list.
-PENDING = set()
-
-
-def in_view(view, lines, stack):
+def in_view(view, lines, stack, function="Model.step", where="loop.py:18"):
     """Complains unless the first line that names a frame of the stack names the user's line first."""
-    function, where = "Model.step", "loop.py:18"
-    names = {frame[0] for frame in stack["frames"] if frame[0]}
-    unnamed = "_cl.cpython"
+    names = {name: rf"(?<![\w/-]){re.escape(name)}(?![\w/-])" for name in stack if name}
+    names["_cl.cpython"] = "_cl.cpython"
     for line in lines:
-        found = sorted((line.find(name), name) for name in names | {unnamed} if name in line)
+        found = sorted((re.search(pattern, line).start(), name) for name, pattern in names.items()
+                       if re.search(pattern, line))
         if not found:
             continue
         assert found[0][1] == function, f"{view}: {line[:300]}"
@@ -216,21 +243,69 @@ def in_view(view, lines, stack):
     raise AssertionError(f"{view} names no frame of the stack")
 
 
-def test_every_view_has_the_same_headline(case):
-    corpus = places.named("py_arrays")
-    stack = corpus.stacks[1]
-    name = corpus.record(case, only=1, repeat=400, size=4096)
+def wrong_views(case, name, views, *expected):
     wrong = []
-    for view, lines_of in VIEWS.items():
-        if view in PENDING and not places.runs_pending():
-            continue
+    for view, lines_of in views.items():
         try:
-            in_view(view, lines_of(case, name), stack)
+            in_view(view, lines_of(case, name), *expected)
         except (AssertionError, KeyError, IndexError, TypeError) as reason:
             wrong.append(f"{view}: {reason!r}")
+    return wrong
+
+
+def test_every_view_has_the_same_headline(case):
+    corpus = places.named("py_arrays")
+    name = corpus.record(case, only=1, repeat=400, size=4096)
+    wrong = wrong_views(case, name, VIEWS, [frame[0] for frame in corpus.stacks[1]["frames"]])
     assert not wrong, "\n".join(wrong)
-    if PENDING and not places.runs_pending():
-        case.skip(f"to do: {', '.join(sorted(PENDING))} (GPUTRACK_TEST_PENDING=1 tries them)")
+
+
+class WithOptions:
+    """The case, with the same options for every command that reads a recording."""
+
+    def __init__(self, case, *options):
+        self.case, self.options = case, options
+
+    def __getattr__(self, name):
+        return getattr(self.case, name)
+
+    def gputrack(self, *words, **how):
+        return self.case.gputrack(*words, *self.options, **how)
+
+
+def rows_of_top(case, pid, *options):
+    """The call sites on the screen, without the figures before them."""
+    terminal = test_top.start_top(case, pid, *(f'"{word}"' for word in options))
+    try:
+        terminal.wait(rf"^ +{pid}  gputrack")
+        terminal.resize(200, 40)
+        terminal.keys("2")
+        screen = terminal.wait(r"  buffer +\w+ ")
+        return re.findall(r"  buffer +(\w.*)", screen)
+    finally:
+        terminal.close()
+
+
+def test_the_live_screen_has_the_headline_of_every_other_view(case):
+    """One program, recorded, and shown by top while it runs: attaching sees no lines of Python."""
+    options = ("--library", "^opencl_")
+    recorded = case.start(case.build / "gputrack", "run", "-q", "-o", "live.gt", "--",
+                          *test_top.stress_command(case), "--duration", "2.5", env=case.pocl())
+    try:
+        with test_top.Stressed(case) as stressed:
+            rows = rows_of_top(case, stressed.pid, *options)
+    finally:
+        recorded.communicate()
+    assert recorded.returncode == 0
+    group = case.report("live.gt", "leakage", *options)["groups"][0]
+    headline = group["place"]["text"]
+    function, where = group["place"]["at"].split(" ")
+    assert function == "allocate" and where.endswith(f"worker.c:{group['place']['line']}"), headline
+    views = dict(VIEWS, top=lambda *_: rows)
+    wrong = wrong_views(WithOptions(case, *options), "live.gt", views,
+                        [frame["function"] for frame in group["stack"]], function, where.rpartition("/")[2])
+    assert not wrong, "\n".join(wrong)
+    assert rows[0].startswith(headline), (rows, headline)
 
 
 # The order of a site's numbers on the page, and of its stacks', as viewer/js/data.js has them.

@@ -57,14 +57,17 @@ def need_a_screen(case):
         case.skip("built without the live screen")
 
 
+def stress_command(case):
+    return [case.build / "gputrack", "stress", "--api", "opencl", "--throughput", "60", "--free-ratio", "0.5",
+            "--allocate-size", "1048576"]
+
+
 class Stressed:
     """A program that allocates 40 times a second and frees every second block."""
 
     def __init__(self, case):
         need_a_screen(case)
-        self.process = case.start(case.build / "gputrack", "stress", "--api", "opencl",
-                                  "--throughput", "60", "--free-ratio", "0.5", "--allocate-size",
-                                  "1048576", env=case.pocl())
+        self.process = case.start(*stress_command(case), env=case.pocl())
         self.process.stdout.readline()
         self.pid = self.process.pid
 
