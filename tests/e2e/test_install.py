@@ -45,6 +45,9 @@ def test_everything_is_installed(case):
     for door in ("libgputrack_opencl.so", "levelzero/libze_validation_layer.so.1"):
         if (case.build / door).exists():
             wanted.append(library / "gputrack" / door)
+    if (case.build / "levelzero").exists():
+        wanted.append(share / "gputrack/levelzero.conf")
+        assert wanted[-1].read_text().splitlines()[-1].endswith("/gputrack/levelzero")
     if (case.build / "libgputrack_live.so").exists():
         wanted += [library / "libgputrack_live.so.1", library / "libgputrack_live.so",
                    root / values["includedir"] / "gputrack/live_objects.h"]

@@ -259,6 +259,95 @@ def test_the_tracker_of_the_layer_below_sleeps(case):
         "zeContextCreate", "zeCommandQueueCreate", "zeCommandQueueDestroy", "zeContextDestroy"]
 
 
+# By the variables of the original alone.
+
+THREE = ("ZE_ENABLE_VALIDATION_LAYER=1 ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER=1 "
+         "ZEL_SYSTEM_RESOURCE_TRACKER_CSV=tracker.csv")
+
+
+def rows_by(case, script):
+    """The functions in the CSV that a shell's program leaves; None: no CSV."""
+    run = case.run("sh", "-c", f"{script}\nexport {THREE}\n{case.program('ze_cycles')} queue 1",
+                   env=dict(case.levelzero(), LD_LIBRARY_PATH=""))
+    assert run.status == 0 and run.err == "", run.err
+    found = list(case.folder.glob("tracker_pid*.csv"))
+    rows = [row["APICall"] for row in read_csv(found[0])] if found else None
+    for path in found:
+        path.unlink()
+    return rows
+
+
+QUEUE = ["zeContextCreate", "zeCommandQueueCreate", "zeCommandQueueDestroy", "zeContextDestroy"]
+
+
+def test_the_documented_variables_are_enough_after_env(case):
+    system_layer(case)
+    assert rows_by(case, "") is None
+    assert rows_by(case, 'eval "$(gputrack env levelzero)"') == QUEUE
+    assert rows_by(case, 'eval "$(gputrack env)"') == QUEUE
+    # what was there stays, behind it
+    done = case.run("sh", "-c", 'LD_LIBRARY_PATH="/a b:/c"; eval "$(gputrack env levelzero)"; '
+                                'printf %s "$LD_LIBRARY_PATH"')
+    assert done.out == f"{case.build}/levelzero:/a b:/c", done.out
+    assert case.gputrack("env", "vulkan").status == 2
+
+
+def test_the_documented_variables_are_enough_with_the_linkers_file(case):
+    """What the administrator switches on, in a file system of its own."""
+    system_layer(case)
+    conf = case.build / "src/capture/levelzero/levelzero.conf"
+    folder = conf.read_text().splitlines()[-1]
+    assert folder.endswith("/gputrack/levelzero"), folder
+    if case.run("unshare", "--mount", "true").status:
+        case.skip("this machine lets nobody mount")
+    case.path("00.conf").write_text(conf.read_text().replace(folder, f"{case.build}/levelzero"))
+    case.path("ld.so.conf").write_text(f"include {case.path('00.conf')}\ninclude /etc/ld.so.conf\n")
+    made = case.run("/sbin/ldconfig", "-X", "-f", case.path("ld.so.conf"), "-C", case.path("cache"))
+    assert made.status == 0, made.err
+    mounted = f"mount --bind {case.path('cache')} /etc/ld.so.cache"
+    run = case.run("unshare", "--mount", "sh", "-c",
+                   f"{mounted} && export {THREE} && {case.program('ze_cycles')} queue 1",
+                   env=dict(case.levelzero(), LD_LIBRARY_PATH=""))
+    assert run.status == 0 and run.err == "", run.err
+    found, = case.folder.glob("tracker_pid*.csv")
+    assert [row["APICall"] for row in read_csv(found)] == QUEUE
+    doctor = case.run("unshare", "--mount", "sh", "-c", f"{mounted} && gputrack doctor",
+                      env={"LD_LIBRARY_PATH": ""})
+    assert "gputrack's layer is found, by the linker's configuration" in \
+        " ".join(doctor.out.split()), doctor.out
+
+
+def test_doctor_says_which_layer_programs_get(case):
+    other = system_layer(case)
+    for env, wanted in (
+            ({}, f"the system's own layer is found: {other}"),
+            ({"LD_LIBRARY_PATH": f"/nowhere:{case.build}/levelzero"},
+             "gputrack's layer is found, by LD_LIBRARY_PATH"),
+            ({"ZEL_LIBRARY_PATH": "/opt/ze"},
+             "ZEL_LIBRARY_PATH is set: newer loaders take the layer in /opt/ze")):
+        done = case.gputrack("doctor", "--json", env=dict({"LD_LIBRARY_PATH": ""}, **env))
+        text, = re.findall(r'"what": "by variables".*?"text": "([^"]*)"', done.out, re.S)
+        if "system's" in wanted:
+            assert os.path.samefile(text.split(": ")[1], other), text
+        else:
+            assert text == wanted, text
+
+
+def test_a_script_that_drops_the_library_path_is_named(case):
+    script = case.path("start.sh")
+    for lines, number in ((["export LD_LIBRARY_PATH=/opt/mine"], 2),
+                          (["# LD_LIBRARY_PATH=x", "LD_LIBRARY_PATH=/opt/mine; export LD_LIBRARY_PATH"], 3),
+                          (["unset LD_LIBRARY_PATH"], 2),
+                          (["LD_LIBRARY_PATH=/opt/mine:$LD_LIBRARY_PATH"], 0)):
+        script.write_text("\n".join(["#!/bin/sh", *lines, 'exec "$@"', ""]))
+        script.chmod(0o755)
+        run = case.gputrack("run", "-q", "-o", "s.gt", script, case.program("ze_cycles"), "queue", "1",
+                            env=case.levelzero())
+        assert run.status == 0
+        said = f"start.sh sets LD_LIBRARY_PATH without its old value (line {number})" in run.err
+        assert said == (number > 0) and (run.err == "") == (not number), (lines, run.err)
+
+
 @harness.also_on("intel")
 def test_session_above_parameter_validation(case):
     run = case.run(case.program("ze_app"), "--log", "own", env=case.tracker(

@@ -27,6 +27,7 @@
 #include "cli/fail_options.h"
 #include "cli/input.h"
 #include "cli/run/job.h"
+#include "cli/run/script.h"
 #include "cli/output.h"
 #include "cli/run/with_nsys.h"
 #include "trace/info.h"
@@ -311,6 +312,18 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 	return is_last;
 }
 
+/* Nothing was tracked: perhaps because the layer could not be found. */
+static void explain_script(const struct run *run)
+{
+	unsigned line = gt_script_drops_library_path(run->argv[0]);
+
+	if (line)
+		gt_tell("%s sets LD_LIBRARY_PATH without its old value (line %u), so Level Zero "
+			"programs do not find gputrack's layer: add "
+			"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",
+			run->argv[0], line);
+}
+
 /* Prints the report and returns the exit status that --fail-on-leak or --max-peak asks for. */
 static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
@@ -331,6 +344,8 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 		gt_fail_options_judge(fail, &v);
 		v.verdict = &fail->verdict;
 	}
+	if (!gt_recording_process_count(v.recording))
+		explain_script(run);
 	if (!run->settings->quiet)
 		gt_end_report_print(&v, stderr);
 	else
