@@ -73,6 +73,12 @@ def known_programs(folder):
     return {test["name"]: test for test in json.loads(path.read_text())} if path.exists() else {}
 
 
+def compiled(folder):
+    """The names of those that are programs of that build, not scripts that read the sources."""
+    return [name for name, test in known_programs(folder).items()
+            if folder in pathlib.Path(test["cmd"][0]).parents]
+
+
 def run_program(folder, name, full):
     """A test that Meson knows, in the way that Meson runs it."""
     test = known_programs(folder).get(name)
@@ -264,7 +270,7 @@ def all_jobs(build, selection):
                         lambda: run_golden(build, "golden", some)))
     jobs += end_to_end_jobs(build, selection.has)
     for group in SANITIZERS:
-        mine = units if group == "address" else [name for name in units if name in THREADED]
+        mine = compiled(build) if group == "address" else [name for name in units if name in THREADED]
         mine = [name for name in mine if selection.has(f"{group}/{name}")]
         views = tool = []
         if group == "address":

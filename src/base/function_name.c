@@ -66,7 +66,7 @@ static size_t closing_bracket(const char *name, size_t at)
 			while (depth > 1 && open[depth - 1] == '<')
 				depth--;
 			depth -= depth > 1;
-		} else if (c == '>' && name[at - 1] != '-' && open[depth - 1] == '<') {
+		} else if (c == '>' && depth && name[at - 1] != '-' && open[depth - 1] == '<') {
 			depth--;
 		}
 		if (!depth)
