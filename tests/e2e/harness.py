@@ -128,7 +128,7 @@ class Case:
             path = self.build / place / name
             if path.exists():
                 return str(path)
-        if "cuda" in name and not (self.build / "libgputrack_cuda.so").exists():
+        if "cuda" in name and not (self.build / "tests/fake/cuda/libcuda.so.1").exists():
             self.skip("built without a CUDA toolkit")
         raise AssertionError(f"{name} was not built")
 
