@@ -158,6 +158,8 @@ def test_a_shortened_trace_does_not_end_forked_children(case):
 def test_other_users_cannot_shorten_a_trace_while_it_is_written(case):
     """Not even its owner can by accident; afterwards, it is a file like others."""
     need_root(case)
+    if not case.is_public():
+        case.skip("other users cannot enter the build folder")
     os.chmod(case.folder, 0o777)
     for path in (case.folder, *case.folder.parents):
         if not path.stat().st_mode & 1:
