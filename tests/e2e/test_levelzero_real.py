@@ -46,6 +46,27 @@ def test_images_of_every_family(case):
     assert len(set(said.values())) == 1 and said["skl"].count("\n") == 165
 
 
+def test_tools_and_functions_by_address(case):
+    """Metric queries, API tracers and the program's own memory, which the driver has; it refuses to
+    debug a device that it only simulates. The simulation has no metric groups, and no IPC handles."""
+    case.driver = "intel"
+    for family in FAMILIES:
+        env = case.levelzero(ProductFamilyOverride=family, ZET_ENABLE_API_TRACING_EXP="1")
+        for more in [], ["--leak"]:
+            name = f"{family}{''.join(more)}.gt"
+            run = case.gputrack("run", "-q", "-o", name, case.program("ze_tools"), *more, env=env)
+            assert run.status == 0, run.err
+            lines = run.out.splitlines()
+            assert [line for line in lines if line.startswith("refused")] == ["refused zetDebugAttach"]
+            events = [f"{e['function']} {e['effect']} {e['handle']}" for e in case.events(name)
+                      if e["outcome"] == "done"]
+            assert events == [line for line in lines if not line.startswith("refused")]
+            groups = case.report(name, "leakage")["groups"]
+            assert sorted((g["kind"], g["count"], g["bytes"]) for g in groups) == (sorted([
+                ("context", 1, 0), ("metric query pool", 1, 0), ("metric query", 1, 0),
+                ("API tracer", 1, 0), ("registered host memory", 1, 65536)]) if more else []), groups
+
+
 def test_threads_in_a_recording(case):
     case.driver = "intel"
     run = case.gputrack("run", "-q", "--fail-on-leak", "-o", "t.gt", case.program("ze_threads"),
