@@ -4,6 +4,7 @@
 Tests of other modules that only create and destroy run on this driver too (harness.also_on).
 """
 import os
+import pathlib
 
 import harness
 from tracker_csv import app_output, check_against, own_log, read_csv
@@ -78,6 +79,20 @@ def test_threads_in_a_recording(case):
     assert sum(kind["created"] for kind in summary["kinds"]) == int(said["created"]), summary["kinds"]
     assert not any(kind["live"] for kind in summary["kinds"])
     assert summary["redundant"] == summary["failures"] == [] and summary["unknown_ends"] == 0
+
+
+def test_a_real_driver_beside_ours(case):
+    """Each handle goes to the driver that it came from, and all are counted together."""
+    intel = next(pathlib.Path("/usr/lib").glob("*/libze_intel_gpu.so.1"), None)
+    env = case.intel_levelzero(ZE_ENABLE_ALT_DRIVERS=f"{intel},{case.program('libze_fake.so')}")
+    bare = case.run(case.program("ze_foreign"), "--mode", "drivers", env=env)
+    run = case.gputrack("run", "-q", "--fail-on-leak", "-o", "a.gt", "--csv", "a.csv",
+                        case.program("ze_foreign"), "--mode", "drivers", "--log", "own", env=env)
+    assert run.out.startswith("drivers=2 ") and (run.status, run.out) == (0, bare.out), run.err
+    (path,) = case.folder.glob("a_pid*.csv")
+    rows = read_csv(path)
+    assert not check_against(rows, own_log(case.path("own")), unlogged=()).alive
+    assert max(row["Contexts"] for row in rows) == 4 and max(row["Modules"] for row in rows) == 2
 
 
 @harness.also_on("intel")

@@ -78,10 +78,21 @@ static inline void ze_check(ze_result_t rc, const char *what, const char *file, 
 		ze_log(#function, (void *)(handle), size, kind);                                   \
 	} while (0)
 
+/* The driver that calls are made to from here on. */
+static bool ze_ours;
+
+static inline void ze_use(ze_driver_handle_t driver)
+{
+	ze_driver_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
+
+	CHECK(zeDriverGetProperties, driver, &p);
+	ze_ours = p.uuid.id[0] == 'g' && p.uuid.id[1] == 't';
+}
+
 /* True on the project's own driver, which computes, and does whatever it is asked for. */
 static inline bool ze_is_ours(void)
 {
-	return getenv("ZE_ENABLE_ALT_DRIVERS") != NULL;
+	return ze_ours;
 }
 
 /*
@@ -140,6 +151,7 @@ static inline void ze_open(struct ze *ze)
 		fprintf(stderr, "no Level Zero driver: skipped\n");
 		exit(EXIT_SKIPPED);
 	}
+	ze_use(ze->driver);
 }
 
 /* Live objects in all test drivers that ZE_ENABLE_ALT_DRIVERS names; -1: there is none. */

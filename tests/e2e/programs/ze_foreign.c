@@ -300,10 +300,12 @@ static void by_drivers(void)
 	for (uint32_t i = 0; i < count; i++) {
 		devices = 1;
 		o[i].ze.driver = drivers[i];
+		ze_use(drivers[i]);
 		CHECK(zeDeviceGet, drivers[i], &devices, &o[i].ze.device);
 		make_all(&o[i]);
 	}
 	for (uint32_t i = 0; i < count; i++) {
+		ze_use(drivers[i]);
 		end_all(&o[i]);
 		end_context(&o[i]);
 	}

@@ -223,10 +223,11 @@ static void *work(void *arg)
 
 static void open_shared(struct shared *s)
 {
-	ze_module_desc_t module = ze_module_input();
+	ze_module_desc_t module;
 	ze_event_pool_desc_t pool = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1 };
 
 	ze_open(&s->ze);
+	module = ze_module_input();
 	CHECK(zeContextCreate, s->ze.driver, &context_desc, &s->context);
 	CHECK(zeCommandQueueCreate, s->context, s->ze.device, &queue_desc, &s->queue);
 	CHECK(zeModuleCreate, s->context, s->ze.device, &module, &s->module, NULL);
