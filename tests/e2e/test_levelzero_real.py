@@ -50,6 +50,8 @@ def test_images_of_every_family(case):
 def test_tools_and_functions_by_address(case):
     """Metric queries, API tracers and the program's own memory, which the driver has; it refuses to
     debug a device that it only simulates. The simulation has no metric groups, and no IPC handles."""
+    if not (case.source / "src/api/levelzero_tools.def").exists():
+        case.skip("the tools API is not tracked")
     case.driver = "intel"
     for family in FAMILIES:
         env = case.levelzero(ProductFamilyOverride=family, ZET_ENABLE_API_TRACING_EXP="1")
