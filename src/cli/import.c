@@ -17,6 +17,7 @@
 #include "cli/folder.h"
 #include "cli/forward.h"
 #include "cli/output.h"
+#include "cli/run/with_nsys.h"
 #ifdef GT_HAS_NSYS
 #include "capture/nsys/nsys.h"
 #endif
@@ -42,9 +43,10 @@ static const struct gt_option options[] = {
 const struct gt_syntax gt_import_syntax = {
 	.name = "import",
 	.summary = "convert an Nsight Systems export to a recording",
-	.operands = "FILE.sqlite",
+	.operands = "FILE.sqlite|FILE.nsys-rep",
 	.about = "Converts the SQLite export of an Nsight Systems profile (`nsys export --type "
-		 "sqlite`) to a recording for all other commands. FILE is not changed. Profile "
+		 "sqlite`) to a recording for all other commands. A report, FILE.nsys-rep, is "
+		 "exported first: that needs nsys. FILE is not changed. Profile "
 		 "with `nsys profile --cuda-memory-usage=true --cudabacktrace=memory:0`: without "
 		 "the first option there are no allocations, without the second only some have "
 		 "call stacks.",
@@ -189,21 +191,33 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 /* The export's name in the current folder, with the suffix .gt. */
 static void name_recording(char *out, size_t size, const char *file)
 {
+	static const char *const ends[] = { ".sqlite", ".nsys-rep", ".qdrep" };
 	const char *name = gt_path_name(file);
 	size_t length = strlen(name);
 
-	if (length > 7 && !strcmp(name + length - 7, ".sqlite"))
-		length -= 7;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
+			length -= strlen(ends[i]);
 	snprintf(out, size, "%.*s.gt", (int)length, name);
 }
 
 static int import(const char *file, const char *folder, struct gt_import_result *result,
 		  struct gt_error *error)
 {
-	struct gt_import what = { .file = file, .folder = folder, .info = gt_info_new() };
+	bool is_report = gt_nsys_is_report(file);
+	struct gt_import what = { .file = file, .folder = folder };
+	struct gt_nsys_export export;
 	struct gt_folder made;
-	int e = gt_folder_make(&made, folder, error);
+	int e = is_report ? gt_nsys_export_make(&export, file, error) : 0;
 
+	if (e)
+		return e;
+	what.info = gt_info_new();
+	if (is_report) {
+		what.file = export.file;
+		what.source = file;
+	}
+	e = gt_folder_make(&made, folder, error);
 	if (e)
 		goto free_info;
 	gt_info_set(what.info, "gputrack", GT_VERSION);
@@ -216,6 +230,8 @@ static int import(const char *file, const char *folder, struct gt_import_result 
 		gt_folder_commit(folder);
 free_info:
 	gt_info_free(what.info);
+	if (is_report)
+		gt_nsys_export_remove(&export);
 	return e;
 }
 

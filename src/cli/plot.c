@@ -15,6 +15,7 @@
 #include "cli/input.h"
 #include "plot/picture.h"
 #include "plot/read_rows.h"
+#include "replay/local_time.h"
 #include "replay/replay.h"
 
 enum { WIDTH_LEAST = 300, HEIGHT_LEAST = 200, SIDE_MOST = 20000 };
@@ -168,9 +169,8 @@ static int plot_usage(struct job *j, struct gt_rows *rows, struct gt_error *erro
 
 	if (e)
 		return e;
-	/* the table does not say when its seconds begin */
 	if (overlay)
-		gt_overlay_align(overlay, 0, table->last_s, table->first_change_s);
+		gt_overlay_align(overlay, table->start_s, table->last_s, &table->columns[0]);
 	e = begin(j, GT_USAGE_WIDTH, GT_USAGE_HEIGHT, error);
 	if (!e) {
 		gt_usage_draw(&j->canvas, table, overlay, gt_path_name(j->input));
@@ -262,6 +262,16 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 	fprintf(j->words, ": `%s plot` draws them as well\n", gt_tool_name());
 }
 
+/* When the recording began, by the clock of nvidia-smi's log; 0: unknown. */
+static double local_start(const struct gt_view *v)
+{
+	char text[GT_LOCAL_TIME];
+	double start_s;
+
+	gt_local_time(text, v->recording, gt_recording_start_ns(v->recording));
+	return gt_moment_parse(text, &start_s) ? start_s : 0;
+}
+
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
@@ -279,9 +289,7 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 	gt_alive_over_time_finish(history, ledger);
 	v->ledger = ledger;
 	if (j->overlay.log)
-		gt_overlay_align(&j->overlay,
-				 (double)gt_recording_start_real_ns(v->recording) / 1e9,
-				 history->end_s, history->first_change_s);
+		gt_overlay_align(&j->overlay, local_start(v), history->end_s, &history->bytes);
 	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT, error);
 	if (!e) {
 		gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,

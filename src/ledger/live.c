@@ -322,6 +322,9 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 	uint16_t place = e->place < 64 ? e->place : 0;
 	size_t i = l->index ? probe(l, process, kind, e->handle, place) : 0;
 
+	/* profilers name the device that is current, which need not be the block's */
+	if (place && l->index && !l->index[i])
+		i = probe(l, process, kind, e->handle, 0);
 	if (!l->index || !l->index[i])
 		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
 	*entry = at_slot(l, l->index[i] - 1);

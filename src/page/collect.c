@@ -330,7 +330,11 @@ static struct gt_page_samples *samples_of(struct gt_page *h, uint16_t series, ui
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
 	struct gt_page *h = ((const struct filling *)context)->page;
-	struct gt_page_samples *samples = samples_of(h, sample->series, process);
+	const char *name = gt_recording_series(h->recording, sample->series)->name;
+	/* the page's charts have no line for how much there is */
+	struct gt_page_samples *samples = strcmp(name, GT_SERIES_DEVICE_CAPACITY) ?
+						  samples_of(h, sample->series, process) :
+						  NULL;
 	double value = (double)sample->value;
 
 	if (samples)

@@ -33,7 +33,6 @@ struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r)
 
 	h->recording = r;
 	h->start_ns = gt_recording_start_ns(r);
-	h->first_change_s = -1;
 	/* device memory at the bottom, so that its sum is a line of the picture */
 	for (int pass = 0; pass < 2; pass++)
 		for (int k = 0; k < GT_KIND_COUNT; k++)
@@ -95,13 +94,16 @@ static void add_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l, d
 
 	/* thinning goes by this one, so that the peak is never lost */
 	values[0] = (double)l->device_bytes;
-	for (size_t i = 0; i < h->layer_count; i++)
-		values[1 + i] = sum += (double)h->kind_bytes[h->layers[i]];
+	for (size_t i = 0; i < h->layer_count; i++) {
+		double bytes = (double)h->kind_bytes[h->layers[i]];
+
+		/* host memory is elsewhere: it lies on nothing */
+		sum = gt_kind_on_device((enum gt_kind)h->layers[i]) ? sum + bytes : bytes;
+		values[1 + i] = sum;
+		if (sum > h->most_bytes)
+			h->most_bytes = sum;
+	}
 	gt_trail_add(&h->bytes, time_s, values);
-	if (sum > h->most_bytes)
-		h->most_bytes = sum;
-	if (h->first_change_s < 0 && l->device_bytes)
-		h->first_change_s = time_s;
 }
 
 static void take_kinds(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)

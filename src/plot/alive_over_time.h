@@ -10,7 +10,8 @@ enum { GT_HISTORY_SERIES = 32 }; /* of samples; further ones are left out */
 
 struct gt_alive_over_time {
 	struct gt_recording *recording;
-	struct gt_trail bytes;         /* of the device, then layers, each on the last */
+	struct gt_trail bytes;         /* of the device, then layers, each on the last; host memory
+					  for itself */
 	uint8_t layers[GT_KIND_COUNT]; /* kinds with bytes, device memory first */
 	size_t layer_count;
 	struct gt_trail objects[GT_KIND_COUNT];
@@ -18,7 +19,6 @@ struct gt_alive_over_time {
 	uint64_t live[GT_KIND_COUNT], most[GT_KIND_COUNT];
 	uint64_t kind_bytes[GT_KIND_COUNT];
 	double most_bytes;
-	double first_change_s; /* first device memory; < 0: none */
 	double end_s;
 
 	uint64_t start_ns, live_count;    /* private */

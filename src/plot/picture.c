@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* picture.c - parts shared by all pictures; nvidia-smi's curve aligned with another clock. */
+/* picture.c - parts shared by all pictures; nvidia-smi's curve. */
 #include "plot/picture.h"
 
 #include <inttypes.h>
@@ -54,41 +54,6 @@ const char *gt_picture_unit(double most, double *bytes)
 		unit++;
 	}
 	return units[unit];
-}
-
-static const char *size_of(double shift, char text[GT_REAL_MAX])
-{
-	return gt_real_format(text, fabs(shift), 3);
-}
-
-void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double change_s)
-{
-	const struct gt_smi_log *log = o->log;
-	double shift = log->start_s - start_s;
-	char text[GT_REAL_MAX];
-
-	o->end_s = end_s;
-	/* times that do not overlap come from another day or another time zone */
-	if (start_s > 0 && shift <= end_s && shift + log->last_s >= 0) {
-		o->how = GT_ALIGN_CLOCKS;
-		o->shift_s = shift;
-		snprintf(o->text, sizeof o->text,
-			 "clocks aligned: the nvidia-smi log begins %s s %s the recording",
-			 size_of(shift, text), shift < 0 ? "before" : "after");
-		return;
-	}
-	if (change_s >= 0 && log->first_change_s >= 0) {
-		o->how = GT_ALIGN_CHANGE;
-		o->shift_s = change_s - log->first_change_s;
-	} else {
-		o->how = GT_ALIGN_START;
-		o->shift_s = 0;
-	}
-	snprintf(o->text, sizeof o->text, "%s: nvidia-smi is shifted by %s%s s to align %s",
-		 start_s > 0 ? "the clocks do not overlap (log of another day or time zone?)" :
-			       "start time unknown",
-		 o->shift_s < 0 ? "-" : "+", size_of(o->shift_s, text),
-		 o->how == GT_ALIGN_CHANGE ? "the first changes" : "the starts");
 }
 
 static void name_gpus(const struct gt_smi_log *log, char name[96])

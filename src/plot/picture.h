@@ -44,7 +44,7 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8);
 /* How nvidia-smi's clock was aligned with the other. */
 enum gt_alignment {
 	GT_ALIGN_CLOCKS, /* both have real time */
-	GT_ALIGN_CHANGE, /* the first change of both is the same moment */
+	GT_ALIGN_SHAPE,  /* shifted to where both rise and fall together */
 	GT_ALIGN_START,  /* neither helps: both begin at 0 */
 };
 
@@ -53,14 +53,15 @@ struct gt_overlay {
 	enum gt_alignment how;
 	double shift_s; /* add this to the log's seconds */
 	double end_s;   /* of the other; the log is shown a little beyond it */
-	char text[160]; /* a sentence about the alignment */
+	char text[192]; /* a sentence about the alignment */
 };
 
 /*
  * `start_s`: real time at which the other's seconds begin, 0: unknown; `end_s`: its last second;
- * `change_s`: its first change, < 0: none.
+ * `usage`: its device memory, the first value of each point.
  */
-void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double change_s);
+void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s,
+		      const struct gt_trail *usage);
 /* Adds the log's curve, in bytes times `by`. */
 void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_canvas *c, double by,
 		    char name[96]);

@@ -21,8 +21,7 @@ struct reading {
 	bool has_value[GT_SMI_GPUS], seen[GT_SMI_GPUS]; /* seen: in this tick */
 	double tick_s, last_moment; /* times of the tick and of the previous line */
 	unsigned row_of_tick;
-	bool open, changed;
-	double before;
+	bool open;
 };
 
 /* "1024", "1024 MiB" as bytes. */
@@ -143,13 +142,9 @@ static void close_tick(struct reading *g)
 	g->row_of_tick = 0;
 	if (!g->open || !any)
 		return;
-	if (!log->samples) {
+	if (!log->samples)
 		log->start_s = g->tick_s;
-		g->before = sum;
-	}
 	since = g->tick_s > log->start_s ? g->tick_s - log->start_s : 0;
-	if (log->first_change_s < 0 && sum != g->before)
-		log->first_change_s = since;
 	gt_trail_add(&log->used, since, &sum);
 	if (since > log->last_s)
 		log->last_s = since;
@@ -224,7 +219,6 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 	int e;
 
 	gt_trail_init(&log->used, 1, POINTS_MOST);
-	log->first_change_s = -1;
 	log->gpu = gpu;
 	*g = (struct reading){ .log = log, .key = -1 };
 	while (gt_rows_next(rows)) {

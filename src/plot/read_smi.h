@@ -13,9 +13,8 @@
 enum { GT_SMI_GPUS = 64, GT_SMI_ALL = -1 };
 
 struct gt_smi_log {
-	struct gt_trail used;  /* bytes over seconds since the first sample */
-	double start_s;        /* real time of the first sample */
-	double first_change_s; /* since the start; -1: it never changed */
+	struct gt_trail used; /* bytes over seconds since the first sample */
+	double start_s;       /* real time of the first sample */
 	double last_s, peak_bytes;
 	unsigned gpu_count;   /* in the log */
 	int gpu;              /* shown; GT_SMI_ALL: the sum of all */

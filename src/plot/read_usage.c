@@ -15,6 +15,7 @@ static const char *const default_names[] = { "total", "valid", "invalid", "drive
 /* The fields of the table's columns. */
 struct layout {
 	size_t fields[GT_USAGE_COLUMNS], count;
+	size_t clock; /* of the local time; 0: none */
 };
 
 /* "total (B)" and "device_bytes" -> "total" and "device". */
@@ -40,6 +41,10 @@ static void find_columns(struct gt_usage_table *t, struct layout *l, struct gt_r
 		/* a count of objects does not belong on an axis of bytes */
 		if (!strcasecmp(r->fields[i], "objects"))
 			continue;
+		if (!strcmp(r->fields[i], "local time")) {
+			l->clock = i;
+			continue;
+		}
 		if (headless && i <= sizeof default_names / sizeof *default_names)
 			name_column(t->names[t->column_count], default_names[i - 1]);
 		else if (headless)
@@ -55,7 +60,7 @@ static void find_columns(struct gt_usage_table *t, struct layout *l, struct gt_r
 
 static bool add_row(struct gt_usage_table *t, const struct layout *l, const struct gt_rows *r)
 {
-	double time, values[GT_USAGE_COLUMNS];
+	double time, start, values[GT_USAGE_COLUMNS];
 
 	if (r->count != l->count || r->cut || !gt_number_parse(r->fields[0], &time))
 		return false;
@@ -69,8 +74,8 @@ static bool add_row(struct gt_usage_table *t, const struct layout *l, const stru
 		t->peak_bytes = values[0];
 		t->peak_s = time;
 	}
-	if (t->first_change_s < 0 && values[0] > 0)
-		t->first_change_s = time;
+	if (!t->rows && l->clock && gt_moment_parse(r->fields[l->clock], &start))
+		t->start_s = start - time;
 	if (!t->rows || time > t->last_s)
 		t->last_s = time;
 	t->rows++;
@@ -83,7 +88,6 @@ int gt_usage_read(struct gt_usage_table **out, struct gt_rows *rows, struct gt_e
 	struct layout layout = { 0 };
 	int e;
 
-	t->first_change_s = -1;
 	if (gt_rows_next(rows))
 		find_columns(t, &layout, rows);
 	while (t->column_count && gt_rows_next(rows))

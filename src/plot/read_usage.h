@@ -14,7 +14,7 @@ struct gt_usage_table {
 	char names[GT_USAGE_COLUMNS][64];          /* "total", "valid": without the unit */
 	struct gt_trail columns[GT_USAGE_COLUMNS]; /* bytes over seconds since the start */
 	size_t column_count;
-	double first_change_s;             /* when the first of them was above 0; -1: never */
+	double start_s;                    /* real time at which its seconds begin; 0: unknown */
 	double last_s, peak_bytes, peak_s; /* of the first column */
 	uint64_t rows, bad_rows, bad_line;
 };

@@ -44,6 +44,21 @@ static double peak_time(const struct drawing *d)
 	return time_ns > 0 ? (double)time_ns / 1e9 : 0;
 }
 
+static bool is_capacity(const struct drawing *d, size_t series)
+{
+	return !strcmp(gt_recording_series(d->view->recording, (uint16_t)series)->name,
+		       GT_SERIES_DEVICE_CAPACITY);
+}
+
+/* True for a capacity so far above what was used that it would flatten the picture. */
+static bool is_far(const struct drawing *d, size_t series)
+{
+	const struct gt_trail *trail = &d->history->series[series];
+
+	return is_capacity(d, series) &&
+	       (!trail->count || gt_trail_value(trail, 0, 0) > 4 * d->history->most_bytes);
+}
+
 /* Curves of the sampled device memory. */
 static void add_samples(const struct drawing *d, struct gt_panel *p, char names[][96], double by)
 {
@@ -54,13 +69,18 @@ static void add_samples(const struct drawing *d, struct gt_panel *p, char names[
 		struct gt_trail *trail = &d->history->series[i];
 		struct gt_curve *curve;
 
-		if (!trail->count || strcmp(s->unit, "bytes"))
+		if (!trail->count || strcmp(s->unit, "bytes") || is_far(d, i))
 			continue;
 		snprintf(names[shown], 96, "%.40s%s%.50s", s->name, *s->subject ? ", " : "",
 			 s->subject);
+		/* it does not change */
+		if (is_capacity(d, i))
+			gt_trail_add(trail, d->history->end_s,
+				     &(double){ gt_trail_value(trail, 0, 0) });
 		curve = gt_panel_curve(p, names[shown], GT_MARK_STEPS, trail,
-				       shown ? gt_panel_color(d->canvas, 7 - shown) :
-					       d->canvas->theme->ink);
+				       is_capacity(d, i) ? d->canvas->theme->faint :
+				       shown             ? gt_panel_color(d->canvas, 7 - shown) :
+							   d->canvas->theme->ink);
 		curve->y_by = by;
 		curve->dashed = true;
 		shown++;
@@ -73,7 +93,7 @@ static double most_sampled(const struct drawing *d)
 
 	for (size_t i = 0; i < GT_HISTORY_SERIES; i++)
 		for (size_t k = 0; k < d->history->series[i].count; k++)
-			if (i < gt_recording_series_count(d->view->recording) &&
+			if (i < gt_recording_series_count(d->view->recording) && !is_far(d, i) &&
 			    !strcmp(gt_recording_series(d->view->recording, (uint16_t)i)->unit,
 				    "bytes"))
 				most = fmax(most, gt_trail_value(&d->history->series[i], k, 0));
@@ -83,32 +103,50 @@ static double most_sampled(const struct drawing *d)
 /* True if the layer ever added to those below it. */
 static bool has_bytes(const struct gt_alive_over_time *h, size_t layer)
 {
+	bool is_stacked = layer && gt_kind_on_device((enum gt_kind)h->layers[layer]);
+
 	for (size_t i = 0; i < h->bytes.count; i++)
 		if (gt_trail_value(&h->bytes, i, 1 + layer) !=
-		    (layer ? gt_trail_value(&h->bytes, i, layer) : 0))
+		    (is_stacked ? gt_trail_value(&h->bytes, i, layer) : 0))
 			return true;
 	return false;
 }
 
-/* From the top down, each layer includes those below it: only its own part stays visible. */
+static void add_layer(const struct drawing *d, struct gt_panel *p, double by, size_t layer)
+{
+	struct gt_alive_over_time *h = d->history;
+	int kind = h->layers[layer];
+	bool on_device = gt_kind_on_device((enum gt_kind)kind);
+	struct gt_curve *curve;
+
+	if (!has_bytes(h, layer))
+		return;
+	curve = gt_panel_curve(p, gt_kinds[kind].name, on_device ? GT_MARK_AREA : GT_MARK_STEPS,
+			       &h->bytes, color_of(d, kind));
+	curve->wide = !on_device;
+	curve->value = 1 + layer;
+	curve->y_by = by;
+}
+
+/*
+ * From the top down, each layer includes those below it: only its own part stays visible. Host
+ * memory is a line over all of them.
+ */
 static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
 {
 	struct gt_alive_over_time *h = d->history;
+	size_t on_device = 0;
 
 	/* the lowest layer has the first colour */
-	for (size_t i = 0; i < h->layer_count; i++)
+	for (size_t i = 0; i < h->layer_count; i++) {
 		if (has_bytes(h, i))
 			color_of(d, h->layers[i]);
-	for (size_t i = h->layer_count; i-- > 0;) {
-		struct gt_curve *curve;
-
-		if (!has_bytes(h, i))
-			continue;
-		curve = gt_panel_curve(p, gt_kinds[h->layers[i]].name, GT_MARK_AREA, &h->bytes,
-				       color_of(d, h->layers[i]));
-		curve->value = 1 + i;
-		curve->y_by = by;
+		on_device += gt_kind_on_device((enum gt_kind)h->layers[i]);
 	}
+	for (size_t i = on_device; i-- > 0;)
+		add_layer(d, p, by, i);
+	for (size_t i = on_device; i < h->layer_count; i++)
+		add_layer(d, p, by, i);
 }
 
 static void draw_bytes(const struct drawing *d, struct gt_box box)

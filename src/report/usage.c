@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "replay/head.h"
+#include "replay/local_time.h"
 #include "replay/nsight_words.h"
 #include "replay/replay.h"
 #include "report/analyses.h"
@@ -170,10 +171,11 @@ void gt_usage_json(const struct gt_view *v, FILE *out)
 /*
  * Rows are written while the recording is replayed, for there are as many as events. Each is a
  * moment at which device memory was allocated or freed, timed from the first: Nsight's columns,
- * then host memory and objects at that moment.
+ * then host memory and objects at that moment. The first row has the wall clock, too.
  */
 struct rows {
 	FILE *out;
+	const struct gt_recording *recording;
 	uint64_t start_ns; /* of the first row */
 	uint64_t time_ns;  /* of the row that is still open, from then on */
 	uint64_t device_bytes, host_bytes, objects;
@@ -183,12 +185,15 @@ struct rows {
 
 static void put_row(struct rows *rows)
 {
+	char clock[GT_LOCAL_TIME];
+
 	if (!rows->open)
 		return;
 	fprintf(rows->out, "%" PRIu64 "\t%" PRIu64, rows->time_ns, rows->device_bytes);
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
 		fprintf(rows->out, "\t%" PRIu64, rows->origins[i]);
-	fprintf(rows->out, "\t%" PRIu64 "\t%" PRIu64 "\n", rows->host_bytes, rows->objects);
+	fprintf(rows->out, "\t%" PRIu64 "\t%" PRIu64 "\t%s\n", rows->host_bytes, rows->objects,
+		rows->time_ns ? "-" : gt_local_time(clock, rows->recording, rows->start_ns));
 	rows->open = false;
 }
 
@@ -247,9 +252,11 @@ static void process_ended(void *context, const struct gt_ledger *l, uint64_t tim
 
 void gt_usage_tsv(const struct gt_view *v, FILE *out)
 {
-	struct rows rows = { .out = out };
+	struct rows rows = { .out = out, .recording = v->recording };
 
-	fputs("time(ns)\ttotal (B)\tvalid (B)\tinvalid (B)\tdriver (B)\thost (B)\tobjects\n", out);
+	fputs("time(ns)\ttotal (B)\tvalid (B)\tinvalid (B)\tdriver (B)\thost (B)\tobjects"
+	      "\tlocal time\n",
+	      out);
 	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .each = add_event,
 									.ended = process_ended,
 									.context = &rows,

@@ -3,12 +3,13 @@
 functions that were called, GPUs, clocks, and profiles without memory events."""
 import json
 import os
+import re
 import signal
 import sqlite3
 import time
 
 from nsys_export import BACKTRACE, DEVICE_STATIC, DRIVER, Export, MEMORY, PINNED
-from test_nsys import MAIN, MIB, need_import, refuse, take, tsv
+from test_nsys import MAIN, MIB, need_import, refuse, stand_in, take, tsv
 
 GIB = 1 << 30
 MALLOC, FREE = "cudaMalloc_v3020", "cudaFree_v3020"
@@ -221,3 +222,114 @@ def test_an_interrupted_import_leaves_nothing(case):
     err = process.communicate()[1].decode()
     assert process.returncode == 1 and "interrupted" in err, (process.returncode, err)
     assert not [n for n in os.listdir(case.folder) if ".gt" in n], os.listdir(case.folder)
+
+
+def test_rows_in_a_log_beside_the_export_are_read(case):
+    """As a program leaves them that wrote the export and did not close it."""
+    export = Export()
+    allocate(export, 1, 1000)
+    path = export.save(case.path("w.sqlite"))
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA wal_autocheckpoint = 0")
+    db.execute("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS SELECT start + 5000, globalPid, deviceId, "
+               "contextId, address, pc, bytes, memKind, 1, name, 0 FROM "
+               "CUDA_GPU_MEMORY_USAGE_EVENTS")
+    before = {p.name: p.read_bytes() for p in case.folder.glob("w.sqlite*")}
+    assert len(before["w.sqlite-wal"]) > 0
+    tmp = case.path("tmp")
+    tmp.mkdir()
+    done = case.gputrack("import", path, "-o", "w.gt", env={"TMPDIR": str(tmp)})
+    assert done.status == 0 and "1 allocation and 1 free" in done.out, (done.out, done.err)
+    assert {p.name: p.read_bytes() for p in case.folder.glob("w.sqlite*")} == before
+    assert not os.listdir(tmp)
+    db.close()
+
+
+def test_a_block_freed_under_another_device_is_freed(case):
+    export = Export()
+    export.alloc(1000, 0x1000, MIB, device=0)
+    export.alloc(1100, 0x2000, MIB, device=0)
+    export.alloc(1200, 0x2000, MIB, device=1)
+    export.free(2000, 0x1000, MIB, device=1)
+    export.free(2100, 0x2000, MIB, device=1)
+    take(case, export)
+    head, rows = tsv(case, "x.gt", "leakage")
+    assert [(row["address"], row["place"]) for row in rows] == [("0x2000", "GPU 0")], rows
+    assert case.report("x.gt", "summary")["unknown_ends"] == 0
+
+
+def test_a_report_is_exported_first(case):
+    export = Export()
+    allocate(export, 1, 1000)
+    made = export.save(case.path("e.sqlite"))
+    case.path("r.nsys-rep").write_text("report")
+    env = stand_in(case, NSYS_EXPORT=str(made))
+    done = case.gputrack("import", "r.nsys-rep", env=env)
+    assert done.status == 0 and "imported into r.gt" in done.out, done.err
+    assert case.path("log").read_text().startswith("export --type=sqlite")
+    assert not os.listdir(env["TMPDIR"])
+    assert "imported from r.nsys-rep" in case.gputrack("report", "r.gt").out
+    for env, words in ((stand_in(case), "another version"),
+                       ({"PATH": str(case.path("nowhere"))}, "nsys export --type sqlite r.nsys-rep")):
+        done = case.gputrack("import", "r.nsys-rep", "-o", "n.gt", env=env)
+        assert done.status == 1 and words in done.err and len(done.err.splitlines()) == 1, done.err
+        assert not case.path("n.gt").exists()
+
+
+# nvidia-smi beside an export.
+
+def steps():
+    """0, 1, 3, 2 GiB and nothing again: a shape that fits in one place only."""
+    export = Export(epoch=1766330999 * 10**9)
+    second = 10**9
+    for i, (at, size) in enumerate(((2, 1), (3, 2), (7, 1), (8, 3))):
+        export.alloc(at * second, (i + 1) * 16 * GIB, size * GIB)
+    export.free(5 * second, 32 * GIB, 2 * GIB)
+    for i, size in ((0, 1), (2, 1), (3, 3)):
+        export.free(9 * second, (i + 1) * 16 * GIB, size * GIB)
+    export.insert("ANALYSIS_DETAILS", duration=10 * second)
+    return export
+
+
+USED = [0, 0, 1, 3, 3, 1, 1, 2, 5, 0, 0]  # GiB in each second
+
+
+def log_of(case, hour, minute, before):
+    """A log that begins `before` seconds early, with 1 GiB of others."""
+    values = [0] * before + USED + [0] * 20
+    rows = [f"2025/12/21 {hour:02}:{minute + (59 + i - before) // 60:02}:{(59 + i - before) % 60:02}"
+            f".000, {v * 1024 + 1024}" for i, v in enumerate(values)]
+    case.path("smi.log").write_text("\n".join(rows) + "\n")
+
+
+def test_nvidia_smi_is_aligned_by_the_clock_of_the_profiled_machine(case):
+    export = steps()
+    export.epoch = None
+    export.insert("TARGET_INFO_SESSION_START_TIME", utcEpochNs=1766330999 * 10**9,
+                  utcTime="2025-12-21T15:29:59", localTime="2025-12-21T17:29:59")
+    take(case, export)
+    log_of(case, 17, 29, 30)
+    wanted = "clocks aligned: the nvidia-smi log begins 30.000 s before the recording"
+    for zone in ("UTC", "America/Los_Angeles"):
+        done = case.gputrack("plot", "x.gt", "-s", "smi.log", "-o", "x.txt", env={"TZ": zone})
+        assert done.status == 0 and wanted in done.out, (done.out, done.err)
+        # the table of the scripts has the clock, too: it begins with the first allocation
+        tsv(case, "x.gt", "usage")
+        done = case.gputrack("plot", "-u", "usage.tsv", "-s", "smi.log", "-o", "u.txt",
+                             env={"TZ": zone})
+        assert "begins 32.000 s before the recording" in done.out, (done.out, done.err)
+
+
+def test_nvidia_smi_is_aligned_by_shape_without_a_clock(case):
+    export = steps()
+    export.epoch = None
+    take(case, export)
+    log_of(case, 17, 29, 9)
+    done = case.gputrack("plot", "x.gt", "-s", "smi.log", "-o", "x.txt")
+    found = re.search(r"shifted by -([\d.]+) s, where the shapes fit best "
+                      r"\(correlation 0.9\d|1.00, sure\)", done.out)
+    assert found and abs(float(found.group(1)) - 9) < 0.6, done.out
+    case.path("smi.log").write_text("2025/12/21 17:00:00.000, 500\n2025/12/21 17:00:09.000, 500\n")
+    done = case.gputrack("plot", "x.gt", "-s", "smi.log", "-o", "x.txt")
+    assert "the shapes have nothing in common" in done.out, done.out

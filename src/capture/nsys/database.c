@@ -77,15 +77,96 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 }
 
 /* A path as a URI, whatever characters it has. */
-static char *uri_of(const char *path)
+static char *uri_of(const char *path, const char *options)
 {
-	char *uri = gt_alloc(3 * strlen(path) + 32), *at = uri;
+	char *uri = gt_alloc(3 * strlen(path) + strlen(options) + 8), *at = uri;
 
 	at += sprintf(at, "file:");
 	for (; *path; path++)
 		at += sprintf(at, strchr("%?#", *path) ? "%%%02x" : "%c", (unsigned char)*path);
-	strcpy(at, "?immutable=1");
+	strcpy(at, options);
 	return uri;
+}
+
+static int copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), e = in < 0 ? -errno : 0;
+	int out = e ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char buffer[1 << 16];
+	ssize_t n;
+
+	if (!e && out < 0)
+		e = -errno;
+	while (!e && (n = read(in, buffer, sizeof buffer)) != 0)
+		if (n < 0 || write(out, buffer, (size_t)n) != n)
+			e = errno ? -errno : -ENOSPC;
+	if (in >= 0)
+		close(in);
+	if (out >= 0 && close(out) && !e)
+		e = -errno;
+	return e;
+}
+
+static void remove_copy(struct gt_database *d)
+{
+	static const char *const names[] = { "/copy", "/copy-wal", "/copy-shm" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; d->copy && i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s%s", d->copy, names[i]);
+		unlink(path);
+	}
+	if (d->copy)
+		rmdir(d->copy);
+	free(d->copy);
+	d->copy = NULL;
+}
+
+/*
+ * A log beside the file (-wal) has rows that are not in the file yet. SQLite would write beside the
+ * file to read both: it gets copies.
+ */
+static int copy_with_log(struct gt_database *d, const char *log, struct gt_error *error)
+{
+	const char *temporary = getenv("TMPDIR");
+	char to[PATH_MAX];
+	int e;
+
+	if (asprintf(&d->copy, "%s/gputrack-wal.XXXXXX",
+		     temporary && *temporary ? temporary : "/tmp") < 0)
+		d->copy = gt_strdup("");
+	e = mkdtemp(d->copy) ? 0 : -errno;
+	snprintf(to, sizeof to, "%s/copy", d->copy);
+	if (!e)
+		e = copy_file(d->path, to);
+	snprintf(to, sizeof to, "%s/copy-wal", d->copy);
+	if (!e)
+		e = copy_file(log, to);
+	return e ? gt_error_set(error, e,
+				"cannot copy %s and its log to %s: %s; set TMPDIR to a folder with "
+				"enough space, or run `sqlite3 %s 'PRAGMA wal_checkpoint'`",
+				d->path, d->copy, strerror(-e), d->path) :
+		   0;
+}
+
+/* The name to open: the file's, or that of a copy where rows are in a log beside it. */
+static int find_source(struct gt_database *d, char **uri, struct gt_error *error)
+{
+	char log[PATH_MAX + 8], copy[PATH_MAX];
+	struct stat st;
+	int e;
+
+	snprintf(log, sizeof log, "%s-wal", d->path);
+	if (stat(log, &st) || !st.st_size) {
+		*uri = uri_of(d->path, "?immutable=1");
+		return 0;
+	}
+	e = copy_with_log(d, log, error);
+	if (e)
+		return e;
+	snprintf(copy, sizeof copy, "%s/copy", d->copy);
+	*uri = uri_of(copy, "");
+	return 0;
 }
 
 int gt_database_open(struct gt_database *d, const char *path, struct gt_error *error)
@@ -97,8 +178,14 @@ int gt_database_open(struct gt_database *d, const char *path, struct gt_error *e
 	if (e)
 		return e;
 	*d = (struct gt_database){ .path = path };
-	uri = uri_of(path);
-	e = sqlite3_open_v2(uri, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	e = find_source(d, &uri, error);
+	if (e) {
+		remove_copy(d);
+		return e;
+	}
+	e = sqlite3_open_v2(
+		uri, &d->db,
+		(d->copy ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_URI, NULL);
 	free(uri);
 	/* a column may be an expression that yields a gigabyte: values in the file are smaller */
 	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH,
@@ -122,6 +209,7 @@ void gt_database_close(struct gt_database *d)
 {
 	sqlite3_close_v2(d->db);
 	d->db = NULL;
+	remove_copy(d);
 }
 
 int gt_database_failed(const struct gt_database *d, struct gt_error *error)

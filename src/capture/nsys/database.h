@@ -11,6 +11,7 @@
 struct gt_database {
 	sqlite3 *db;
 	const char *path;
+	char *copy; /* a temporary folder with a copy; NULL: the file itself is read */
 };
 
 /* 0, or -errno and a sentence: missing, empty, truncated, not a database. */

@@ -129,7 +129,8 @@ static const char *last_line(struct stderr_tap *t)
 struct job {
 	struct stderr_tap tap;
 	int tap_in;
-	bool is_ours; /* the program has ended: nsys's messages do not belong to its output */
+	bool is_ours; /* there is no program any more whose output nsys's messages could be */
+	const char *else_do; /* what to do without nsys */
 	char folder[PATH_MAX], report[PATH_MAX + 32], export[PATH_MAX + 32];
 };
 
@@ -185,10 +186,8 @@ static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_er
 	status = gt_launch(&launch, pid, &why);
 	tap_close(job);
 	if (status < 0)
-		gt_error_set(error, -1,
-			     "%.*s; install Nsight Systems and put nsys on PATH, or run "
-			     "without --with nsys",
-			     (int)strcspn(why.text, ";"), why.text);
+		gt_error_set(error, -1, "%.*s; install Nsight Systems and put nsys on PATH, or %s",
+			     (int)strcspn(why.text, ";"), why.text, job->else_do);
 	return status;
 }
 
@@ -360,20 +359,69 @@ static void remove_job(struct job *job)
 	rmdir(job->folder);
 }
 
-int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error)
+static int make_folder(struct job *job, struct gt_error *error)
 {
 	const char *temporary = getenv("TMPDIR");
+
+	snprintf(job->folder, sizeof job->folder, "%s/gputrack-nsys.XXXXXX",
+		 temporary && *temporary ? temporary : "/tmp");
+	return mkdtemp(job->folder) ?
+		       0 :
+		       gt_error_set(
+			       error, -1,
+			       "cannot create %s: %s; set TMPDIR to a folder with enough space",
+			       job->folder, strerror(errno));
+}
+
+bool gt_nsys_is_report(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return dot && (!strcmp(dot, ".nsys-rep") || !strcmp(dot, ".qdrep"));
+}
+
+int gt_nsys_export_make(struct gt_nsys_export *result, const char *report, struct gt_error *error)
+{
+	struct job *job = gt_alloc(sizeof *job);
+	char otherwise[PATH_MAX + 64];
+	int e;
+
+	if (access(report, R_OK)) {
+		e = gt_error_set(error, -1, "cannot read %s: %s", report, strerror(errno));
+		free(job);
+		return e;
+	}
+	snprintf(otherwise, sizeof otherwise,
+		 "`nsys export --type sqlite %s` where it is installed", report);
+	job->else_do = otherwise;
+	snprintf(job->report, sizeof job->report, "%s", report);
+	e = make_folder(job, error);
+	if (!e && export(job, error)) {
+		remove_job(job);
+		e = -1;
+	}
+	if (!e) {
+		snprintf(result->folder, sizeof result->folder, "%s", job->folder);
+		snprintf(result->file, sizeof result->file, "%s", job->export);
+	}
+	free(job);
+	return e;
+}
+
+void gt_nsys_export_remove(const struct gt_nsys_export *result)
+{
+	unlink(result->file);
+	rmdir(result->folder);
+}
+
+int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error)
+{
 	struct job *job = gt_alloc(sizeof *job);
 	int status = -1;
 
 	with->program_status = -1;
-	snprintf(job->folder, sizeof job->folder, "%s/gputrack-nsys.XXXXXX",
-		 temporary && *temporary ? temporary : "/tmp");
-	if (!mkdtemp(job->folder)) {
-		gt_error_set(error, -1,
-			     "cannot create %s: %s; set TMPDIR to a folder with enough space",
-			     job->folder, strerror(errno));
-	} else {
+	job->else_do = "run without --with nsys";
+	if (!make_folder(job, error)) {
 		status = profile(job, with, pid, error);
 		with->program_status = status;
 		if (status >= 0 && export(job, error))

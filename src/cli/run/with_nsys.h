@@ -24,3 +24,14 @@ struct gt_with_nsys {
  * forwards it, and nsys's pid; or -1 and the error: there is no nsys, or its own message.
  */
 int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error);
+
+/* True for the name of a report of Nsight Systems: .nsys-rep, or .qdrep as older versions have it.
+ */
+bool gt_nsys_is_report(const char *file);
+/* The export of a report, in a temporary folder. */
+struct gt_nsys_export {
+	char folder[4096], file[4096 + 32];
+};
+/* Runs `nsys export`. 0, or -1 and the error: there is no nsys, or its own message. */
+int gt_nsys_export_make(struct gt_nsys_export *export, const char *report, struct gt_error *error);
+void gt_nsys_export_remove(const struct gt_nsys_export *export);
