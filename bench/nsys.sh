@@ -18,19 +18,22 @@ row() {
 	awk -F '\t' -v what="$what" -v name="$name" -v rows="$rows" \
 		-v bytes="$(stat -c %s "$work/export.sqlite")" '
 		{ printf "| %s | %s | %d | %.0f | %.2f | %.2f | %.2f | %.1f |\n", what, name, rows,
-			bytes / 1048576, $1, $2, rows / $1 / 1e6, $3 / 1024 }' "$work/times"
+			bytes / 1048576, $1, $2, rows / $2 / 1e6, $3 / 1024 }' "$work/times"
 }
 
-echo "| command | rows | memory rows | export, MiB | s | CPU s | million rows/s | peak MiB |"
+echo "| command | order | rows read | export, MiB | s | CPU s | million rows a CPU second | peak MiB |"
 echo "|---|---|--:|--:|--:|--:|--:|--:|"
 for size; do
 	for order in ordered shuffled; do
 		"$build/bench/make_nsys" "$work/export.sqlite" "$size" $order || die "no export"
-		rows=$((size - 10000))
+		rows=$((2 * size - 10000)) # each memory row has a call
 		rm -rf "$work/x.gt"
+		[ $order = shuffled ] || row $order 'SQLite alone, the same rows' \
+			"$build/bench/scan_nsys" "$work/export.sqlite"
 		row $order '`gputrack import`' "$build/gputrack" import -q "$work/export.sqlite" \
 			-o "$work/x.gt"
 		[ $order = ordered ] || continue
+		rows=$((size - 10000))
 		for analysis in watermark usage leakage; do
 			row $order "\`report -a $analysis --format tsv\`" "$build/gputrack" report \
 				"$work/x.gt" -a $analysis --format tsv
@@ -38,5 +41,5 @@ for size; do
 	done
 done
 echo
-echo "Allocations alternate with frees, 10,000 alive at a time, each in a call with one of 1,000 call" \
+echo "Rows read are memory rows and their calls; of a report, memory rows. Allocations alternate with frees, 10,000 alive at a time, each in a call with one of 1,000 call" \
 	"chains of 16 frames; one run each. SQLite sorts shuffled rows in temporary files."

@@ -199,27 +199,33 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 	import->named += class == GT_NSYS_INVALID && e->stack;
 }
 
-/* A number that a row must have; false if it is text or missing. */
-static bool read_number(sqlite3_stmt *s, int column, int64_t *number)
+/* A number of a row; false if it is other text or, unless it is optional, missing. */
+static bool read_any(sqlite3_stmt *s, int column, bool is_optional, int64_t *number)
 {
+	int type = sqlite3_column_type(s, column);
 	const char *text;
 	char *end;
 
-	*number = sqlite3_column_int64(s, column);
-	if (sqlite3_column_type(s, column) == SQLITE_INTEGER)
-		return true;
-	if (sqlite3_column_type(s, column) != SQLITE_TEXT)
-		return false;
+	*number = 0;
+	if (type == SQLITE_INTEGER)
+		*number = sqlite3_column_int64(s, column);
+	if (type != SQLITE_TEXT)
+		return type == SQLITE_INTEGER || (type == SQLITE_NULL && is_optional);
 	text = (const char *)sqlite3_column_text(s, column);
 	errno = 0;
 	*number = strtoll(text, &end, 10);
 	return *text && !*end && !errno;
 }
 
-/* The same of a number that may be missing: then it is 0. */
+static bool read_number(sqlite3_stmt *s, int column, int64_t *number)
+{
+	return read_any(s, column, false, number);
+}
+
+/* One that may be missing: then it is 0. */
 static bool read_optional(sqlite3_stmt *s, int column, int64_t *number)
 {
-	return read_number(s, column, number) || sqlite3_column_type(s, column) == SQLITE_NULL;
+	return read_any(s, column, true, number);
 }
 
 /* A row of a table of events. */

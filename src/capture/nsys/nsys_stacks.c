@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "trace/layout.h"
 
-enum { CACHED_CHAINS = 1 << 14 };
+enum { CACHED_CHAINS = 1 << 14, WAYS = 4 };
 
 /* A chain that is in a trace; many exports have a chain for each call, some share them. */
 struct cached_chain {
@@ -33,7 +33,7 @@ struct gt_nsys_stacks {
 	struct gt_intern *frames; /* frame_key -> number … */
 	uint64_t *addresses;      /* … -> the frame in its trace */
 	size_t address_count, address_room;
-	struct cached_chain *chains; /* by hash, one each: a cache of bounded size */
+	struct cached_chain *chains; /* by hash, WAYS each: a cache of bounded size */
 };
 
 static int prepare_chains(struct gt_nsys_stacks *s, struct gt_error *error)
@@ -142,11 +142,22 @@ static int read_chain(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t tr
 	return 0;
 }
 
+/* The place of a chain in the cache: its own, or the one that it takes from another. */
+static struct cached_chain *cached_at(struct gt_nsys_stacks *s, int64_t chain, uint32_t trace)
+{
+	uint64_t hash = gt_mix64((uint64_t)chain ^ (uint64_t)trace << 48);
+	struct cached_chain *set = &s->chains[hash % (CACHED_CHAINS / WAYS) * WAYS];
+
+	for (size_t i = 0; i < WAYS; i++)
+		if (!set[i].is_valid || (set[i].chain == chain && set[i].trace == trace))
+			return &set[i];
+	return &set[(hash >> 40) % WAYS];
+}
+
 static int chain_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace, int64_t chain,
 		       uint32_t *stack, struct gt_error *error)
 {
-	struct cached_chain *cached =
-		&s->chains[gt_mix64((uint64_t)chain ^ (uint64_t)trace << 48) % CACHED_CHAINS];
+	struct cached_chain *cached = cached_at(s, chain, trace);
 	int e;
 
 	if (cached->is_valid && cached->chain == chain && cached->trace == trace) {
