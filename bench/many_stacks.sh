@@ -10,18 +10,18 @@ set -eu
 gputrack=$build/gputrack
 sizes=${BENCH_STACKS:-200000 600000}
 
-# SIZE COMMAND…: peak MiB and seconds of one run.
+# SIZE COMMAND…: peak MB and seconds of the processor of one run.
 cell() {
 	n=$1
 	shift
 	rm -f "$work/times"
 	status=0
-	"$build/bench/measure" "$work/times" "$gputrack" "$@" >"$work/out" 2>"$work/err" || status=$?
+	"$build/bench/measure" "$work/times" "$gputrack" "$@" >/dev/null 2>"$work/err" || status=$?
 	case $status in
 	0 | 23) ;;
 	*) die "gputrack $* of $n stacks: $(head -n 3 "$work/err")" ;;
 	esac
-	awk -F '\t' '{ printf " %.1f | %.2f |", $3 / 1024, $1 }' "$work/times"
+	awk -F '\t' '{ printf " %.1f | %.2f |", $3 * 1024 / 1e6, $2 }' "$work/times"
 }
 
 # WHAT COMMAND…: a row; @ stands for the recording, % for a file to write.
@@ -63,7 +63,7 @@ done
 
 head="| command |" line="|---|"
 for n in $sizes; do
-	head="$head peak MiB, $n stacks | s |" line="$line--:|--:|"
+	head="$head peak MB, $n stacks | CPU s |" line="$line--:|--:|"
 done
 echo "$head"
 echo "$line"
@@ -72,16 +72,16 @@ for analysis in summary leakage watermark usage sites growth processes; do
 done
 for analysis in leakage watermark sites; do
 	row "report -a $analysis -f tsv" report -a $analysis -f tsv @
+	row "report -a $analysis -f json" report -a $analysis -f json @
 done
-row "report -a leakage -f json" report -a leakage -f json @
 row "report --fail-on-leak" report --fail-on-leak @
-for form in junit github; do
+for form in junit sarif github; do
 	row "report -a leakage -f $form" report -a leakage -f $form @
 done
 row "report --baseline" report --fail-on-leak --baseline @ @
 row "diff, few stacks before" diff "$work/few.gt" @
 row "diff, as many before" diff @ @
-for form in tsv pprof collapsed chrome prometheus; do
+for form in tsv csv json pprof collapsed speedscope chrome prometheus; do
 	row "export --format $form" export --format $form -o %.$form @
 done
 row "suppress" suppress @

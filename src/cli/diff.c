@@ -66,8 +66,9 @@ struct side {
 	struct gt_view view;
 };
 
-static int open_side(struct side *side, const struct settings *s, const char *path,
-		     struct gt_error *error)
+/* Reads a recording, down to what is compared of it. */
+static int open_side(struct side *side, struct gt_diff *d, enum gt_diff_which which,
+		     const struct settings *s, const char *path, struct gt_error *error)
 {
 	int e = gt_input_load(&s->input, path, &side->recording, &side->view.frames, error);
 
@@ -84,6 +85,8 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	side->view.ledger = side->ledger;
 	side->view.top = s->top;
 	side->view.strict = s->strict;
+	gt_diff_take(d, which, &side->view);
+	gt_diff_forget(d, which, side->ledger);
 	return 0;
 }
 
@@ -152,22 +155,20 @@ static int conclude(const struct settings *s, const struct side *old, const stru
 }
 
 static int write_diff(const struct settings *s, struct side *old, struct side *new,
-		      struct gt_error *error)
+		      struct gt_diff *d, struct gt_error *error)
 {
 	struct gt_output output;
-	struct gt_diff *d;
 	int e = gt_output_open(&output, s->input.output, error), status;
 
 	if (e)
 		return gt_fail("%s", error->text);
 	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	d = gt_diff_new(&old->view, &new->view, s->fail_on_growth ? &s->growth : NULL);
+	gt_diff_compare(d, s->fail_on_growth ? &s->growth : NULL);
 	writers[s->format](d, output.file);
 	if (gt_output_close(&output, error))
 		status = gt_fail("%s", error->text);
 	else
 		status = conclude(s, old, new, d);
-	gt_diff_free(d);
 	return status;
 }
 
@@ -194,6 +195,7 @@ int gt_cmd_diff(int argc, char **argv)
 {
 	struct settings s = { .input.compares = true };
 	struct side old = { 0 }, new = { 0 };
+	struct gt_diff *d = gt_diff_new();
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_diff_syntax, &s, argc, argv, &status);
 
@@ -206,11 +208,12 @@ int gt_cmd_diff(int argc, char **argv)
 	else if (first >= 0)
 		status = check_by(&s);
 	if (first >= 0 && !status &&
-	    (open_side(&old, &s, argv[first], &error) ||
-	     open_side(&new, &s, argv[first + 1], &error)))
+	    (open_side(&old, d, GT_DIFF_OF_OLD, &s, argv[first], &error) ||
+	     open_side(&new, d, GT_DIFF_OF_NEW, &s, argv[first + 1], &error)))
 		status = gt_fail("%s", error.text);
 	else if (first >= 0 && !status)
-		status = write_diff(&s, &old, &new, &error);
+		status = write_diff(&s, &old, &new, d, &error);
+	gt_diff_free(d);
 	close_side(&old);
 	close_side(&new);
 	gt_input_fini(&s.input);

@@ -9,35 +9,46 @@
 #include "replay/head.h"
 #include "replay/replay.h"
 
-/* The older recording, down to its leaks. */
+/* The older recording, down to the keys of its leaks. */
+static void take_baseline(struct gt_fail_options *fail, const struct gt_view *v)
+{
+	struct gt_fate_sum sums[GT_FATE_COUNT];
+
+	gt_leaks_init(&fail->old_leaks, v, GT_BY_LINE);
+	gt_leaks_forget_sites(&fail->old_leaks);
+	gt_growing_init(&fail->old_growing, v, GT_BY_LINE);
+	gt_fate_sums(v, sums);
+	fail->old_is_unsure = gt_head_has_gaps(v->recording);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		fail->old_is_unsure |= fate != GT_FATE_LEAKED && sums[fate].count;
+}
+
 static int read_baseline(struct gt_fail_options *fail, const struct gt_input *input,
 			 struct gt_error *error)
 {
-	struct gt_fate_sum sums[GT_FATE_COUNT];
+	struct gt_recording *recording;
+	struct gt_ledger *ledger;
 	struct gt_view v = { 0 };
-	int e = gt_recording_open(&fail->old, fail->baseline, NULL, error);
+	int e = gt_recording_open(&recording, fail->baseline, NULL, error);
 
 	if (e)
 		return e;
-	e = gt_input_frames(input, fail->old, &fail->old_frames, error);
-	if (e)
-		return e;
-	fail->old_ledger = gt_replay_run(
-		fail->old, &(struct gt_replay){ .growth = fail->fail_on_growth,
-						.held = gt_input_held(input, fail->old_frames),
-						.tick = gt_progress_tick });
-	gt_progress_end();
-	v.recording = fail->old;
-	v.ledger = fail->old_ledger;
-	v.frames = fail->old_frames;
-	gt_fail_options_apply(fail, &v);
-	gt_leaks_init(&fail->old_leaks, &v, GT_BY_LINE);
-	gt_growing_init(&fail->old_growing, &v, GT_BY_LINE);
-	gt_fate_sums(&v, sums);
-	fail->old_is_unsure = gt_head_has_gaps(fail->old);
-	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
-		fail->old_is_unsure |= fate != GT_FATE_LEAKED && sums[fate].count;
-	return 0;
+	e = gt_input_frames(input, recording, &v.frames, error);
+	if (!e) {
+		ledger = gt_replay_run(recording,
+				       &(struct gt_replay){ .growth = fail->fail_on_growth,
+							    .held = gt_input_held(input, v.frames),
+							    .tick = gt_progress_tick });
+		gt_progress_end();
+		v.recording = recording;
+		v.ledger = ledger;
+		gt_fail_options_apply(fail, &v);
+		take_baseline(fail, &v);
+		gt_ledger_free(ledger);
+		gt_frames_free(v.frames);
+	}
+	gt_recording_close(recording);
+	return e;
 }
 
 int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
@@ -147,11 +158,6 @@ void gt_fail_options_fini(struct gt_fail_options *fail)
 	gt_limits_fini(&fail->limits);
 	gt_suppressions_fini(&fail->known);
 	gt_texts_fini(&fail->suppressions);
-	if (!fail->old)
-		return;
 	gt_leaks_fini(&fail->old_leaks);
 	gt_growing_fini(&fail->old_growing);
-	gt_frames_free(fail->old_frames);
-	gt_ledger_free(fail->old_ledger);
-	gt_recording_close(fail->old);
 }

@@ -17,12 +17,10 @@ struct gt_fail_options {
 	struct gt_limits limits;
 	struct gt_growth_limit growth;
 	struct gt_suppressions known;
-	struct gt_recording *old;
-	struct gt_ledger *old_ledger;
-	struct gt_frames *old_frames;
-	struct gt_leaks old_leaks;
-	struct gt_growing_sites old_growing;
-	bool old_is_unsure; /* some of them may not have leaked */
+	struct gt_leaks
+		old_leaks; /* the baseline's: their keys and sums; its recording is closed */
+	struct gt_growing_sites old_growing; /* likewise */
+	bool old_is_unsure;                  /* some of them may not have leaked */
 	struct gt_verdict verdict;
 };
 

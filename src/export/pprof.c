@@ -35,6 +35,8 @@ enum {
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
+enum { BUFFER = 1 << 16 }; /* what is compressed at once */
+
 /* Modules get room of their own in an address space that is made up: they may not overlap. */
 #define MODULE_ROOM ((uint64_t)1 << 40)
 
@@ -83,7 +85,8 @@ static void put_message(struct bytes *b, unsigned field, struct bytes *inner)
 
 struct profile {
 	const struct gt_export *export;
-	struct bytes all;
+	struct bytes all; /* that are not compressed yet */
+	z_stream gzip;
 	struct gt_intern *strings, *functions, *locations;
 	bool *mapped; /* by the recording's module */
 	size_t mapped_count;
@@ -308,27 +311,43 @@ static void zlib_free(void *context, void *block)
 }
 
 /* The file has no time in it: equal recordings give equal files. */
-static void put_gzip(FILE *out, const struct bytes *b)
+static void open_gzip(z_stream *z)
 {
 	enum { WINDOW_BITS = 15, GZIP = 16, MEMORY_LEVEL = 8 };
-	z_stream z = { .zalloc = zlib_alloc, .zfree = zlib_free, .next_in = b->data };
-	static uint8_t block[1 << 16];
-	size_t left = b->size;
-	int status = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP,
-				  MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
 
-	while (status == Z_OK) {
-		/* zlib counts in 32 bits */
-		if (!z.avail_in) {
-			z.avail_in = left < INT32_MAX ? (uInt)left : INT32_MAX;
-			left -= z.avail_in;
-		}
-		z.next_out = block;
-		z.avail_out = sizeof block;
-		status = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		fwrite(block, 1, sizeof block - z.avail_out, out);
+	*z = (z_stream){ .zalloc = zlib_alloc, .zfree = zlib_free };
+	if (deflateInit2(z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP, MEMORY_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		gt_memory_check(NULL);
+}
+
+/* Writes the bytes so far; `how` is zlib's. */
+static void put_gzip(struct profile *p, int how)
+{
+	static uint8_t block[1 << 16];
+	int status;
+
+	p->gzip.next_in = p->all.data;
+	p->gzip.avail_in = (uInt)p->all.size;
+	do {
+		p->gzip.next_out = block;
+		p->gzip.avail_out = sizeof block;
+		status = deflate(&p->gzip, how);
+		fwrite(block, 1, sizeof block - p->gzip.avail_out, p->export->out);
+	} while (!p->gzip.avail_out || (how == Z_FINISH && status == Z_OK));
+	p->all.size = 0;
+}
+
+static void put_strings(struct profile *p)
+{
+	for (uint32_t i = 0; i < gt_intern_count(p->strings); i++) {
+		size_t size;
+		const void *text = gt_intern_get(p->strings, i, &size);
+
+		put_text(&p->all, PROFILE_STRING, text, size);
+		if (p->all.size > BUFFER)
+			put_gzip(p, Z_NO_FLUSH);
 	}
-	deflateEnd(&z);
 }
 
 void gt_export_pprof(const struct gt_export *e)
@@ -345,16 +364,16 @@ void gt_export_pprof(const struct gt_export *e)
 	p.mapped_count = gt_recording_module_count(e->recording);
 	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);
 	gt_places_list_ledger(e->frames, l);
+	open_gzip(&p.gzip);
 	put_head(&p);
-	for (size_t i = 0; i < l->site_count; i++)
+	for (size_t i = 0; i < l->site_count; i++) {
 		put_site(&p, &l->sites[i], &fates[i]);
-	for (uint32_t i = 0; i < gt_intern_count(p.strings); i++) {
-		size_t size;
-		const void *text = gt_intern_get(p.strings, i, &size);
-
-		put_text(&p.all, PROFILE_STRING, text, size);
+		if (p.all.size > BUFFER)
+			put_gzip(&p, Z_NO_FLUSH);
 	}
-	put_gzip(e->out, &p.all);
+	put_strings(&p);
+	put_gzip(&p, Z_FINISH);
+	deflateEnd(&p.gzip);
 	free(p.all.data);
 	free(p.mapped);
 	gt_intern_free(p.strings);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "replay/group_text.h"
+#include "replay/held.h"
 
 /* More bytes or more resources is growth, even if there is less of the other. */
 static enum gt_diff_change change_of(const struct gt_leak *before, const struct gt_leak *now)
@@ -20,49 +21,6 @@ static enum gt_diff_change change_of(const struct gt_leak *before, const struct 
 	if (now->bytes < before->bytes || now->count < before->count)
 		return GT_DIFF_SHRANK;
 	return GT_DIFF_SAME;
-}
-
-static int by_key_then_biggest(const void *a, const void *b)
-{
-	const struct gt_leak *x = a, *y = b;
-	int order = (x->key > y->key) - (x->key < y->key);
-
-	return order ? order : (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-/* What each site held at the peak of device memory; sites with the same words are one. */
-static void holds_init(struct gt_leaks *holds, const struct gt_view *v, enum gt_by by)
-{
-	const struct gt_ledger *l = v->ledger;
-	size_t found = 0, room = 0;
-
-	for (size_t i = 0; i < l->site_count; i++) {
-		const struct gt_site *s = &l->sites[i];
-
-		if (!s->bytes_at_peak || !gt_kind_on_device((enum gt_kind)s->kind))
-			continue;
-		GT_GROW(holds->list, found, room);
-		holds->list[found++] = (struct gt_leak){ .key = gt_site_key(v, s, GT_FN_NONE, by),
-							 .api = s->api,
-							 .kind = s->kind,
-							 .stack = s->stack,
-							 .count = s->live_at_peak,
-							 .bytes = s->bytes_at_peak };
-	}
-	if (found)
-		qsort(holds->list, found, sizeof *holds->list, by_key_then_biggest);
-	holds->by_key = gt_alloc(found * sizeof *holds->by_key);
-	for (size_t i = 0; i < found; i++) {
-		struct gt_leak one = holds->list[i], *last = &holds->list[holds->count];
-
-		if (holds->count && last[-1].key == one.key) {
-			last[-1].count += one.count;
-			last[-1].bytes += one.bytes;
-			continue;
-		}
-		*last = one;
-		holds->by_key[holds->count++] = last;
-	}
 }
 
 static int biggest_change_first(const void *a, const void *b)
@@ -110,7 +68,11 @@ static void add_row(struct gt_diff_rows *rows, const struct gt_leak *before,
 static void pair_up(struct gt_diff_rows *rows, const struct gt_leaks *before,
 		    const struct gt_leaks *now, int (*order)(const void *, const void *))
 {
-	rows->list = gt_alloc((before->count + now->count) * sizeof *rows->list);
+	size_t gone = 0;
+
+	for (size_t i = 0; i < before->count; i++)
+		gone += !gt_leaks_find(now, before->list[i].key);
+	rows->list = gt_alloc((gone + now->count) * sizeof *rows->list);
 	for (size_t i = 0; i < now->count; i++)
 		add_row(rows, gt_leaks_find(before, now->list[i].key), &now->list[i]);
 	for (size_t i = 0; i < before->count; i++)
@@ -128,7 +90,7 @@ static void add_rise(struct gt_diff *d, enum gt_diff_rise_change change,
 
 static void pair_rises(struct gt_diff *d)
 {
-	const struct gt_growing_sites *old = &d->grew_before, *new = &d->grows_now;
+	const struct gt_growing_sites *old = &d->old.growing, *new = &d->new.growing;
 
 	d->rises = gt_alloc((old->count + new->count) * sizeof *d->rises);
 	for (int change = GT_DIFF_RISE_NEW; change <= GT_DIFF_RISE_SAME; change++)
@@ -140,39 +102,71 @@ static void pair_rises(struct gt_diff *d)
 			add_rise(d, GT_DIFF_RISE_FIXED, &old->list[i]);
 }
 
-struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view *new_view,
-			    const struct gt_growth_limit *growth)
+struct gt_diff *gt_diff_new(void)
 {
-	struct gt_diff *d = gt_alloc(sizeof *d);
-	enum gt_by by = gt_frames_by(new_view->frames);
+	return gt_alloc(sizeof(struct gt_diff));
+}
 
-	d->old_view = old_view;
-	d->new_view = new_view;
-	gt_leaks_init(&d->leaked_before, old_view, by);
-	gt_leaks_init(&d->leaked_now, new_view, by);
-	holds_init(&d->held_before, old_view, by);
-	holds_init(&d->held_now, new_view, by);
-	pair_up(&d->leaks, &d->leaked_before, &d->leaked_now, by_change);
-	pair_up(&d->holds, &d->held_before, &d->held_now, biggest_change_first);
-	gt_growing_init(&d->grew_before, old_view, by);
-	gt_growing_init(&d->grows_now, new_view, by);
+static struct gt_diff_side *side_of(struct gt_diff *d, enum gt_diff_which which)
+{
+	return which == GT_DIFF_OF_OLD ? &d->old : &d->new;
+}
+
+void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const struct gt_view *v)
+{
+	struct gt_diff_side *side = side_of(d, which);
+	enum gt_by by = gt_frames_by(v->frames);
+
+	side->view = v;
+	gt_leaks_init(&side->leaked, v, by);
+	gt_leaks_init_peak(&side->held, v, by);
+	gt_growing_init(&side->growing, v, by);
+	gt_fate_sums(v, side->fates);
+	side->held_line = gt_held_line(v->ledger);
+}
+
+void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledger *l)
+{
+	struct gt_diff_side *side = side_of(d, which);
+	struct gt_growing_sites *g = &side->growing;
+	uint32_t *sites = gt_alloc(g->count * sizeof *sites);
+
+	for (size_t i = 0; i < g->count; i++) {
+		sites[i] = g->rises[i].site;
+		g->rises[i].site = (uint32_t)i;
+	}
+	gt_ledger_keep_sites(l, sites, g->count);
+	for (size_t i = 0; i < g->count; i++)
+		g->list[i].site = &l->sites[i];
+	free(sites);
+	gt_leaks_forget_sites(&side->leaked);
+	gt_leaks_forget_sites(&side->held);
+}
+
+void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth)
+{
+	pair_up(&d->leaks, &d->old.leaked, &d->new.leaked, by_change);
+	pair_up(&d->holds, &d->old.held, &d->new.held, biggest_change_first);
 	gt_growing_judge(
-		&d->grows_now, new_view,
-		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->grew_before });
+		&d->new.growing, d->new.view,
+		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->old.growing });
 	pair_rises(d);
-	return d;
+}
+
+static void side_fini(struct gt_diff_side *side)
+{
+	gt_leaks_fini(&side->leaked);
+	gt_leaks_fini(&side->held);
+	gt_growing_fini(&side->growing);
+	free(side->held_line);
 }
 
 void gt_diff_free(struct gt_diff *d)
 {
-	gt_leaks_fini(&d->leaked_before);
-	gt_leaks_fini(&d->leaked_now);
-	gt_leaks_fini(&d->held_before);
-	gt_leaks_fini(&d->held_now);
+	side_fini(&d->old);
+	side_fini(&d->new);
 	free(d->leaks.list);
 	free(d->holds.list);
-	gt_growing_fini(&d->grew_before);
-	gt_growing_fini(&d->grows_now);
 	free(d->rises);
 	free(d);
 }
@@ -204,5 +198,5 @@ enum gt_worse gt_diff_worse(const struct gt_diff *d)
 
 char *gt_diff_growth(const struct gt_diff *d)
 {
-	return gt_growing_failure(&d->grows_now, d->new_view);
+	return gt_growing_failure(&d->new.growing, d->new.view);
 }

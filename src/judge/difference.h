@@ -10,9 +10,16 @@
 
 struct gt_diff;
 
-/* The views' ledgers must have followed growth. `growth` NULL: no new growth fails. */
-struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view *new_view,
-			    const struct gt_growth_limit *growth);
+enum gt_diff_which { GT_DIFF_OF_OLD, GT_DIFF_OF_NEW };
+
+struct gt_diff *gt_diff_new(void);
+/* Takes what is compared of a recording; the view's ledger must have followed growth. */
+void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const struct gt_view *v);
+/* Then its ledger may forget all but its totals: with many call sites, that is most of its memory.
+ */
+void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledger *l);
+/* When both have been taken. `growth` NULL: no new growth fails. */
+void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth);
 void gt_diff_free(struct gt_diff *d);
 
 /* Whether something leaks that did not before, or more of it. */

@@ -38,13 +38,20 @@ struct gt_diff_rise {
 	const struct gt_rise *rise; /* the new recording's, but for what is fixed */
 };
 
+/* What is compared of a recording. */
+struct gt_diff_side {
+	const struct gt_view *view;
+	struct gt_leaks leaked;
+	struct gt_leaks held; /* at the peak */
+	struct gt_growing_sites growing;
+	struct gt_fate_sum fates[GT_FATE_COUNT];
+	char *held_line; /* gt_held_line */
+};
+
 struct gt_diff {
-	const struct gt_view *old_view, *new_view;
-	struct gt_leaks leaked_before, leaked_now;
-	struct gt_leaks held_before, held_now; /* at the peaks: sites by key */
-	struct gt_diff_rows leaks;             /* by change, then the biggest first */
-	struct gt_diff_rows holds;             /* the biggest change first */
-	struct gt_growing_sites grew_before, grows_now;
+	struct gt_diff_side old, new;
+	struct gt_diff_rows leaks;  /* by change, then the biggest first */
+	struct gt_diff_rows holds;  /* the biggest change first */
 	struct gt_diff_rise *rises; /* by change, then the steepest first */
 	size_t rise_count, rise_counts[GT_DIFF_RISE_CHANGES];
 };

@@ -39,7 +39,7 @@ static const struct {
 
 static const struct gt_view *view_of(const struct gt_diff *d, const struct gt_diff_row *row)
 {
-	return row->now ? d->new_view : d->old_view;
+	return row->now ? d->new.view : d->old.view;
 }
 
 static const struct gt_site *site_of(const struct gt_view *v, const struct gt_rise *r)
@@ -65,7 +65,7 @@ static uint64_t place_of(const struct gt_leak *leak)
  */
 static size_t count_places(const struct gt_diff *d, enum gt_diff_change change, bool worse)
 {
-	enum gt_by by = gt_frames_by(d->new_view->frames);
+	enum gt_by by = gt_frames_by(d->new.view->frames);
 	uint64_t *places = gt_alloc(d->leaks.count * sizeof *places);
 	size_t count = 0, distinct = 0;
 
@@ -84,7 +84,7 @@ static size_t count_places(const struct gt_diff *d, enum gt_diff_change change, 
 
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
 {
-	const struct gt_frames *f = d->new_view->frames;
+	const struct gt_frames *f = d->new.view->frames;
 	size_t new = count_places(d, GT_DIFF_NEW, true), grew = count_places(d, GT_DIFF_GREW, true);
 
 	if (!grew)
@@ -123,7 +123,7 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 /* gt_places_list for these rows, of both recordings. */
 static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, size_t count)
 {
-	const struct gt_view *views[] = { d->old_view, d->new_view };
+	const struct gt_view *views[] = { d->old.view, d->new.view };
 	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
 
 	for (int side = 0; side < 2; side++) {
@@ -164,16 +164,15 @@ static void put_totals(struct gt_printer *p, const struct gt_view *v)
 		      gt_plural(v->ledger->events, "event", "events"));
 }
 
-static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v)
+static void put_recording(struct gt_printer *p, const char *word, const struct gt_diff_side *side)
 {
+	const struct gt_fate_sum *sums = side->fates;
+	const struct gt_view *v = side->view;
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
 	const struct gt_shortage *shortage = gt_shortage_of(v);
-	char *held = gt_held_line(v->ledger),
-	     *text = shortage ? gt_shortage_text(v, shortage) : NULL;
-	struct gt_fate_sum sums[GT_FATE_COUNT];
+	char *text = shortage ? gt_shortage_text(v, shortage) : NULL;
 	uint64_t count, bytes;
 
-	gt_fate_sums(v, sums);
 	count = sums[GT_FATE_LEAKED].count;
 	bytes = sums[GT_FATE_LEAKED].device_bytes + sums[GT_FATE_LEAKED].host_bytes;
 	gt_print_put(p, GT_PLAIN, "  %s ", word);
@@ -189,19 +188,18 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 				     gt_fate_phrases[fate]);
 	gt_print_end(p);
 	put_totals(p, v);
-	if (held)
-		gt_print_wrap(p, GT_DIM, 6, "%s", held);
+	if (side->held_line)
+		gt_print_wrap(p, GT_DIM, 6, "%s", side->held_line);
 	if (shortage)
 		gt_print_wrap(p, GT_YELLOW, 6, "out of memory %s; %s", text,
 			      gt_shortage_outcome(v, shortage));
 	free(text);
-	free(held);
 	gt_head_gaps(p, v);
 }
 
 static bool has_gaps(const struct gt_diff *d)
 {
-	return gt_head_has_gaps(d->old_view->recording) || gt_head_has_gaps(d->new_view->recording);
+	return gt_head_has_gaps(d->old.view->recording) || gt_head_has_gaps(d->new.view->recording);
 }
 
 static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct gt_diff_row *row)
@@ -227,7 +225,7 @@ static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct
 
 static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 {
-	uint64_t before = d->old_view->ledger->peak_bytes, now = d->new_view->ledger->peak_bytes;
+	uint64_t before = d->old.view->ledger->peak_bytes, now = d->new.view->ledger->peak_bytes;
 	size_t changed = d->holds.count - d->holds.counts[GT_DIFF_SAME];
 	size_t shown = changed < most ? changed : most;
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX], e[GT_FORMAT_MAX];
@@ -253,7 +251,7 @@ static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 
 static const struct gt_view *rise_view(const struct gt_diff *d, enum gt_diff_rise_change change)
 {
-	return change == GT_DIFF_RISE_FIXED ? d->old_view : d->new_view;
+	return change == GT_DIFF_RISE_FIXED ? d->old.view : d->new.view;
 }
 
 static void put_rises(struct gt_printer *p, const struct gt_diff *d,
@@ -281,14 +279,14 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d,
 
 void gt_diff_text(const struct gt_diff *d, FILE *out)
 {
-	size_t top = (size_t)d->new_view->top, at = 0;
+	size_t top = (size_t)d->new.view->top, at = 0;
 	size_t most = top ? top : LEAKS_SHOWN;
 	struct gt_printer p;
 
-	gt_print_init(&p, out, &d->new_view->style);
+	gt_print_init(&p, out, &d->new.view->style);
 	gt_print_line(&p, GT_BOLD, "gputrack diff");
-	put_recording(&p, "old", d->old_view);
-	put_recording(&p, "new", d->new_view);
+	put_recording(&p, "old", &d->old);
+	put_recording(&p, "new", &d->new);
 	for (int change = 0; change < GT_DIFF_COUNT; at += d->leaks.counts[change++]) {
 		size_t shown = d->leaks.counts[change] < most ? d->leaks.counts[change] : most;
 		size_t places = count_places(d, (enum gt_diff_change)change, false);
@@ -299,7 +297,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 		gt_print_end(&p);
 		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
 		gt_print_line(&p, GT_BOLD, "  %zu %s", places,
-			      gt_place_noun(d->new_view->frames, places));
+			      gt_place_noun(d->new.view->frames, places));
 		if (change == GT_DIFF_SAME)
 			continue;
 		list_rows(d, &d->leaks.list[at], d->leaks.counts[change]);
@@ -320,13 +318,11 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 	}
 }
 
-static void totals_json(struct gt_json *j, const char *key, const struct gt_view *v)
+static void totals_json(struct gt_json *j, const char *key, const struct gt_diff_side *side)
 {
-	const struct gt_ledger *l = v->ledger;
+	const struct gt_fate_sum *sums = side->fates, *leaked = &sums[GT_FATE_LEAKED];
+	const struct gt_ledger *l = side->view->ledger;
 	struct gt_tally total = gt_ledger_total(l);
-	struct gt_fate_sum sums[GT_FATE_COUNT], *leaked = &sums[GT_FATE_LEAKED];
-
-	gt_fate_sums(v, sums);
 
 	gt_json_line(j, key);
 	gt_json_uint(j, "events", l->events);
@@ -339,7 +335,7 @@ static void totals_json(struct gt_json *j, const char *key, const struct gt_view
 		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
 	gt_json_uint(j, "held", l->held.count);
 	gt_json_uint(j, "held_bytes", l->held.device_bytes + l->held.host_bytes);
-	gt_shortage_json(j, "out_of_memory", v);
+	gt_shortage_json(j, "out_of_memory", side->view);
 	gt_json_end(j);
 }
 
@@ -406,20 +402,20 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	gt_json_begin(&j, out);
 	gt_json_uint(&j, "schema", 1);
 	gt_json_text(&j, "analysis", "diff");
-	gt_json_text(&j, "old", gt_recording_path(d->old_view->recording));
-	gt_json_text(&j, "new", gt_recording_path(d->new_view->recording));
+	gt_json_text(&j, "old", gt_recording_path(d->old.view->recording));
+	gt_json_text(&j, "new", gt_recording_path(d->new.view->recording));
 	gt_json_bool(&j, "gaps", has_gaps(d));
 	gt_json_line(&j, "counts");
 	for (int change = 0; change < GT_DIFF_COUNT; change++)
 		gt_json_uint(&j, changes[change].name, d->leaks.counts[change]);
 	gt_json_end(&j);
 	gt_json_object(&j, "totals");
-	totals_json(&j, "old", d->old_view);
-	totals_json(&j, "new", d->new_view);
+	totals_json(&j, "old", &d->old);
+	totals_json(&j, "new", &d->new);
 	gt_json_end(&j);
 	gt_json_object(&j, "peak");
-	peak_json(&j, "old", d->old_view);
-	peak_json(&j, "new", d->new_view);
+	peak_json(&j, "old", d->old.view);
+	peak_json(&j, "new", d->new.view);
 	gt_json_end(&j);
 	list_rows(d, d->holds.list, d->holds.count);
 	gt_json_array(&j, "at_peak");

@@ -112,7 +112,7 @@ static void put_all_growing(FILE *out, const struct gt_view *v)
 	const struct gt_growing_sites *growing = &v->verdict->growing;
 	struct gt_leaks places = { .list = gt_alloc(growing->count * sizeof *places.list),
 				   .count = growing->count };
-	char **names;
+	struct gt_leak_distinction *names;
 
 	for (size_t i = 0; i < growing->count; i++) {
 		const struct gt_site *site = growing->list[i].site;
@@ -123,10 +123,12 @@ static void put_all_growing(FILE *out, const struct gt_view *v)
 						   .function = site->function,
 						   .stack = site->stack };
 	}
-	names = gt_leak_names(v, &places);
+	names = gt_leaks_distinguish(&places, v);
 	for (size_t i = 0; i < growing->count; i++) {
-		put_growing(out, v, &growing->list[i], names[i]);
-		free(names[i]);
+		char *name = gt_leak_full_name(v, &places.list[i], &names[i]);
+
+		put_growing(out, v, &growing->list[i], name);
+		free(name);
 	}
 	free(names);
 	free(places.list);
@@ -204,7 +206,7 @@ static struct counts count_cases(const struct gt_view *v)
 void gt_leaks_junit(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
-	char **names = gt_leak_names(v, leaks);
+	struct gt_leak_distinction *names = gt_leaks_distinguish(leaks, v);
 	struct counts c = count_cases(v);
 	uint64_t ns = 0;
 	char counts[128], moment[GT_FORMAT_MAX];
@@ -230,8 +232,10 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	fputs("/>\n    </properties>\n", out);
 	put_wholes(out, v);
 	for (size_t i = 0; i < leaks->count; i++) {
-		put_leak(out, v, &leaks->list[i], names[i]);
-		free(names[i]);
+		char *name = gt_leak_full_name(v, &leaks->list[i], &names[i]);
+
+		put_leak(out, v, &leaks->list[i], name);
+		free(name);
 	}
 	free(names);
 	put_all_growing(out, v);

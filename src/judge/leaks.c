@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "judge/verdict.h"
 #include "replay/call_text.h"
+#include "replay/frame_facts.h"
 #include "replay/group_text.h"
 #include "replay/place.h"
 
@@ -20,14 +21,10 @@ static int order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_key(const void *a, const void *b)
+static int biggest_first(const void *a, const void *b, void *list)
 {
-	return order((*(struct gt_leak *const *)a)->key, (*(struct gt_leak *const *)b)->key);
-}
-
-static int biggest_first(const void *a, const void *b)
-{
-	const struct gt_leak *x = a, *y = b;
+	const struct gt_leak *x = (const struct gt_leak *)list + *(const uint32_t *)a;
+	const struct gt_leak *y = (const struct gt_leak *)list + *(const uint32_t *)b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
@@ -38,66 +35,112 @@ static int biggest_first(const void *a, const void *b)
 	return order(x->key, y->key);
 }
 
-/* A group's key. Groups come biggest first, so the first with a key is its biggest. */
+/* One of the ledger's sites and its words. */
 struct part {
 	uint64_t key;
-	size_t group;
+	uint32_t site, count;
 };
 
-static int by_key_and_group(const void *a, const void *b)
+/* The ledger's sites, and which of their bytes count. */
+struct measure {
+	const struct gt_site *sites;
+	uint64_t (*bytes)(const struct gt_site *site);
+};
+
+/* The biggest of a key first, as it gives the leak its stack. */
+static int by_key_then_biggest(const void *a, const void *b, void *measure)
 {
 	const struct part *x = a, *y = b;
+	const struct measure *m = measure;
+	uint64_t p = m->bytes(&m->sites[x->site]), q = m->bytes(&m->sites[y->site]);
 
-	return x->key != y->key ? order(x->key, y->key) : order(x->group, y->group);
+	if (x->key != y->key)
+		return order(x->key, y->key);
+	if (p != q)
+		return order(q, p);
+	return x->count != y->count ? order(y->count, x->count) : order(x->site, y->site);
 }
 
-/* Adds a group's resources, and counts those that are not certain to have leaked. */
-static void add_group(struct gt_leak *leak, const struct gt_view *v, const struct gt_group *g)
+/* Makes leaks of the parts, and maps the sites to them. */
+static void join_parts(struct gt_leaks *leaks, const struct gt_ledger *l, struct part *parts,
+		       size_t count, uint64_t (*bytes)(const struct gt_site *site))
 {
-	leak->count += g->count;
-	leak->bytes += g->bytes;
-	for (size_t i = 0; i < g->count; i++) {
-		enum gt_fate fate = gt_fate_of(v, g->objects[i]);
+	struct measure measure = { l->sites, bytes };
+	size_t distinct = 0;
 
-		if (fate < leak->fate)
-			leak->fate = fate;
-		if (fate == GT_FATE_LEAKED)
-			continue;
-		leak->unsure_count++;
-		leak->unsure_bytes += gt_entry_bytes(g->objects[i]);
+	qsort_r(parts, count, sizeof *parts, by_key_then_biggest, &measure);
+	for (size_t i = 0; i < count; i++)
+		distinct += !i || parts[i].key != parts[i - 1].key;
+	leaks->list = gt_alloc(distinct * sizeof *leaks->list);
+	leaks->of_site = gt_alloc(l->site_count * sizeof *leaks->of_site);
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_site *site = &l->sites[parts[i].site];
+
+		if (!i || parts[i].key != parts[i - 1].key)
+			leaks->list[leaks->count++] = (struct gt_leak){ .key = parts[i].key,
+									.api = site->api,
+									.kind = site->kind,
+									.function = site->function,
+									.stack = site->stack };
+		leaks->list[leaks->count - 1].count += parts[i].count;
+		leaks->list[leaks->count - 1].bytes += bytes(site);
+		leaks->of_site[parts[i].site] = (uint32_t)leaks->count;
 	}
 }
 
-static struct part *parts_of(const struct gt_view *v, const struct gt_groups *groups, enum gt_by by)
+/* Brings the list, which is in the order of the keys, into its own, without another list. */
+static void arrange(struct gt_leaks *leaks, const struct gt_ledger *l)
 {
-	struct part *parts = gt_alloc(groups->count * sizeof *parts);
-
-	for (size_t i = 0; i < groups->count; i++) {
-		const struct gt_site *site = groups->list[i].site;
-
-		parts[i] = (struct part){ gt_site_key(v, site, site->function, by), i };
-	}
-	qsort(parts, groups->count, sizeof *parts, by_key_and_group);
-	return parts;
-}
-
-/* Maps the ledger's sites to their leaks, once the list has its final order. */
-static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l,
-			const struct gt_groups *groups, const struct part *parts)
-{
-	size_t at = 0;
+	uint32_t *from = gt_alloc(leaks->count * sizeof *from);
 
 	leaks->by_key = gt_alloc(leaks->count * sizeof *leaks->by_key);
 	for (size_t i = 0; i < leaks->count; i++)
-		leaks->by_key[i] = &leaks->list[i];
-	qsort(leaks->by_key, leaks->count, sizeof *leaks->by_key, by_key);
-	leaks->of_site = gt_alloc(l->site_count * sizeof *leaks->of_site);
-	for (size_t i = 0; i < groups->count; i++) {
-		while (leaks->by_key[at]->key != parts[i].key)
-			at++;
-		leaks->of_site[groups->list[parts[i].group].site - l->sites] =
-			(uint32_t)(leaks->by_key[at] - leaks->list) + 1;
+		from[i] = (uint32_t)i;
+	qsort_r(from, leaks->count, sizeof *from, biggest_first, leaks->list);
+	for (size_t i = 0; i < leaks->count; i++)
+		leaks->by_key[from[i]] = (uint32_t)i;
+	for (size_t i = 0; i < l->site_count; i++)
+		if (leaks->of_site[i])
+			leaks->of_site[i] = leaks->by_key[leaks->of_site[i] - 1] + 1;
+	for (size_t i = 0; i < leaks->count; i++) {
+		struct gt_leak first = leaks->list[i];
+		size_t at = i;
+
+		while (from[at] != i) {
+			size_t next = from[at];
+
+			leaks->list[at] = leaks->list[next];
+			from[at] = (uint32_t)at;
+			at = next;
+		}
+		leaks->list[at] = first;
+		from[at] = (uint32_t)at;
 	}
+	free(from);
+}
+
+/* Where the fates of resources are counted. */
+struct counting {
+	const struct gt_ledger *ledger;
+	const struct gt_leaks *leaks;
+};
+
+static void count_fate(void *context, const struct gt_entry *entry, enum gt_fate fate)
+{
+	const struct counting *c = context;
+	const struct gt_site *site = gt_ledger_site(c->ledger, entry);
+	uint32_t number = site ? c->leaks->of_site[site - c->ledger->sites] : 0;
+	struct gt_leak *leak;
+
+	if (!number)
+		return;
+	leak = &c->leaks->list[number - 1];
+	if (fate < leak->fate)
+		leak->fate = fate;
+	if (fate == GT_FATE_LEAKED)
+		return;
+	leak->unsure_count++;
+	leak->unsure_bytes += gt_entry_bytes(entry);
 }
 
 static uint64_t excess(uint64_t now, uint64_t before)
@@ -132,32 +175,67 @@ static bool counts(const struct gt_leak *leak)
 	return new.count || new.bytes;
 }
 
+static uint64_t bytes_left(const struct gt_site *site)
+{
+	return site->bytes_live;
+}
+
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by)
 {
-	struct gt_groups groups;
-	struct part *parts;
+	const struct gt_ledger *l = v->ledger;
+	struct part *parts = gt_alloc(l->site_count * sizeof *parts);
+	struct counting counting = { l, leaks };
+	size_t count = 0;
 
 	*leaks = (struct gt_leaks){ 0 };
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
-	parts = parts_of(v, &groups, by);
-	leaks->list = gt_alloc(groups.count * sizeof *leaks->list);
-	for (size_t i = 0; i < groups.count; i++) {
-		const struct gt_group *g = &groups.list[parts[i].group];
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *site = &l->sites[i];
 
-		if (!i || parts[i].key != parts[i - 1].key)
-			leaks->list[leaks->count++] =
-				(struct gt_leak){ .key = parts[i].key,
-						  .api = g->site->api,
-						  .kind = g->site->kind,
-						  .function = g->site->function,
-						  .stack = g->site->stack,
-						  .fate = GT_FATE_ALIVE };
-		add_group(&leaks->list[leaks->count - 1], v, g);
+		if (site->live && gt_site_leaks(site))
+			parts[count++] = (struct part){ gt_site_key(v, site, site->function, by),
+							(uint32_t)i, (uint32_t)site->live };
 	}
-	qsort(leaks->list, leaks->count, sizeof *leaks->list, biggest_first);
-	index_sites(leaks, v->ledger, &groups, parts);
+	join_parts(leaks, l, parts, count, bytes_left);
 	free(parts);
-	gt_groups_fini(&groups);
+	for (size_t i = 0; i < leaks->count; i++)
+		leaks->list[i].fate = GT_FATE_ALIVE;
+	gt_fate_each(v, count_fate, &counting);
+	arrange(leaks, l);
+}
+
+static bool is_at_peak(const struct gt_site *site)
+{
+	return site->bytes_at_peak && gt_kind_on_device((enum gt_kind)site->kind);
+}
+
+static uint64_t bytes_held(const struct gt_site *site)
+{
+	return site->bytes_at_peak;
+}
+
+void gt_leaks_init_peak(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct part *parts = gt_alloc(l->site_count * sizeof *parts);
+	size_t count = 0;
+
+	*leaks = (struct gt_leaks){ 0 };
+	for (size_t i = 0; i < l->site_count; i++)
+		if (is_at_peak(&l->sites[i]))
+			parts[count++] =
+				(struct part){ gt_site_key(v, &l->sites[i], GT_FN_NONE, by),
+					       (uint32_t)i, l->sites[i].live_at_peak };
+	join_parts(leaks, l, parts, count, bytes_held);
+	free(parts);
+	for (size_t i = 0; i < leaks->count; i++)
+		leaks->list[i].function = GT_FN_NONE;
+	arrange(leaks, l);
+}
+
+void gt_leaks_forget_sites(struct gt_leaks *leaks)
+{
+	free(leaks->of_site);
+	leaks->of_site = NULL;
 }
 
 void gt_leaks_fini(struct gt_leaks *leaks)
@@ -170,12 +248,20 @@ void gt_leaks_fini(struct gt_leaks *leaks)
 
 struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, uint64_t key)
 {
-	struct gt_leak wanted = { .key = key }, *pointer = &wanted, **found = NULL;
+	size_t low = 0, high = leaks->count;
 
-	if (leaks->count)
-		found = bsearch(&pointer, leaks->by_key, leaks->count, sizeof *leaks->by_key,
-				by_key);
-	return found ? *found : NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		struct gt_leak *leak = &leaks->list[leaks->by_key[middle]];
+
+		if (leak->key == key)
+			return leak;
+		if (leak->key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
 }
 
 void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
@@ -191,7 +277,7 @@ void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 
 		if (!s)
 			continue;
-		leak->suppressed = s;
+		leak->suppressed = (uint32_t)(s - suppressions->list) + 1;
 		s->count += leak->count;
 		s->bytes += leak->bytes;
 	}
@@ -257,10 +343,13 @@ char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak)
 	char *text = NULL;
 	int length = 0;
 
-	if (leak->suppressed)
-		length = asprintf(&text, "suppressed by %s:%u %s", leak->suppressed->file,
-				  leak->suppressed->line, leak->suppressed->text);
-	else if (!counts(leak))
+	if (leak->suppressed) {
+		const struct gt_suppression *s =
+			&v->verdict->options.suppressions->list[leak->suppressed - 1];
+
+		length = asprintf(&text, "suppressed by %s:%u %s", s->file, s->line, s->text);
+	}
+	if (!leak->suppressed && !counts(leak))
 		length = asprintf(&text, "already in %s", v->verdict->options.baseline_path);
 	return length < 0 ? NULL : text;
 }
@@ -288,7 +377,7 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 
 	fprintf(out, "%s\n", title);
 	if (leak->old_count)
-		fprintf(out, "%" PRIu64 " of these, %" PRIu64 " bytes, already in %s\n",
+		fprintf(out, "%" PRIu32 " of these, %" PRIu64 " bytes, already in %s\n",
 			leak->old_count, leak->old_bytes, v->verdict->options.baseline_path);
 	for (size_t i = 0; i < count; i++)
 		put_frame(out, v, &frames[i]);
@@ -307,11 +396,6 @@ void gt_leaks_list_places(const struct gt_leaks *leaks, const struct gt_view *v)
 		stacks[i] = leaks->list[i].stack;
 	gt_places_list(v->frames, stacks, leaks->count);
 	free(stacks);
-}
-
-static bool is_at_peak(const struct gt_site *site)
-{
-	return site->bytes_at_peak && gt_kind_on_device((enum gt_kind)site->kind);
 }
 
 bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame)
@@ -356,70 +440,44 @@ char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
 	return name;
 }
 
-/* A leak and the name it has so far. */
+/* A leak and the name it has so far, as a hash: of many leaks, texts would take much memory. */
 struct named {
-	const struct gt_leak *leak;
-	char *name;
-	struct gt_place place;
-	size_t used; /* of the place's callers */
+	uint64_t name;
+	uint32_t leak, callers;
 };
 
-static struct named first_name(const struct gt_view *v, const struct gt_leak *leak)
+/* What tells names apart is compared within one API and kind. */
+static int by_name_and_key(const void *a, const void *b, void *list)
 {
-	struct named n = { .leak = leak };
+	const struct named *x = a, *y = b;
+	const struct gt_leak *leaks = list;
 
-	gt_place_init(&n.place, v->frames, leak->stack);
-	n.name = name_of(&n.place, leak);
+	if (x->name != y->name)
+		return order(x->name, y->name);
+	return order(leaks[x->leak].key, leaks[y->leak].key);
+}
+
+static struct named first_name(const struct gt_view *v, const struct gt_leaks *leaks, size_t i)
+{
+	const struct gt_leak *leak = &leaks->list[i];
+	char *name = gt_leak_name(v, leak);
+	struct named n = { .leak = (uint32_t)i };
+
+	n.name = gt_facts_add_word(gt_facts_add(leak->api, leak->kind), name);
+	free(name);
 	return n;
 }
 
 /* False when there are no more callers. */
-static bool add_caller(struct named *n)
+static bool add_caller(struct named *n, const struct gt_view *v, const struct gt_leaks *leaks)
 {
-	char *function, *longer;
+	uint64_t name;
 
-	while (n->used < n->place.caller_count && !n->place.callers[n->used].function)
-		n->used++;
-	if (n->used == n->place.caller_count)
+	if (!gt_place_caller(v->frames, leaks->list[n->leak].stack, n->callers, &name))
 		return false;
-	function = gt_place_function(&n->place.callers[n->used++]);
-	if (asprintf(&longer, "%s < %s", n->name, function) >= 0) {
-		free(n->name);
-		n->name = longer;
-	}
-	free(function);
+	n->callers++;
+	n->name = gt_facts_add(n->name, name);
 	return true;
-}
-
-static void add_number(struct named *n, size_t number)
-{
-	char *longer;
-
-	if (asprintf(&longer, "%s #%zu", n->name, number) < 0)
-		return;
-	free(n->name);
-	n->name = longer;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-
-	if (x->leak->api != y->leak->api)
-		return x->leak->api - y->leak->api;
-	if (x->leak->kind != y->leak->kind)
-		return x->leak->kind - y->leak->kind;
-	return strcmp(x->name, y->name);
-}
-
-/* Ties go by key, so that the order is the same in every recording. */
-static int by_name_and_key(const void *a, const void *b)
-{
-	int o = by_name(a, b);
-
-	return o ? o :
-		   order(((const struct named *)a)->leak->key,
-			 ((const struct named *)b)->leak->key);
 }
 
 /* How many entries, from the first on, have the name of the first. */
@@ -427,48 +485,71 @@ static size_t count_same(const struct named *list, size_t count)
 {
 	size_t same = 1;
 
-	while (same < count && !by_name(&list[0], &list[same]))
+	while (same < count && list[0].name == list[same].name)
 		same++;
 	return same;
 }
 
 /* Adds a caller to every name that occurs more than once; false if no name has changed. */
-static bool add_callers(struct named *list, size_t count)
+static bool add_callers(struct named *list, const struct gt_view *v, const struct gt_leaks *leaks)
 {
 	bool some = false;
 
-	qsort(list, count, sizeof *list, by_name_and_key);
-	for (size_t i = 0, same; i < count; i += same) {
-		same = count_same(list + i, count - i);
+	qsort_r(list, leaks->count, sizeof *list, by_name_and_key, leaks->list);
+	for (size_t i = 0, same; i < leaks->count; i += same) {
+		same = count_same(list + i, leaks->count - i);
 		for (size_t k = 0; same > 1 && k < same; k++)
-			some |= add_caller(&list[i + k]);
+			some |= add_caller(&list[i + k], v, leaks);
 	}
 	return some;
 }
 
-static void add_numbers(struct named *list, size_t count)
-{
-	for (size_t i = 0, same; i < count; i += same) {
-		same = count_same(list + i, count - i);
-		for (size_t k = 1; k < same; k++)
-			add_number(&list[i + k], k + 1);
-	}
-}
-
-char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks)
+struct gt_leak_distinction *gt_leaks_distinguish(const struct gt_leaks *leaks,
+						 const struct gt_view *v)
 {
 	struct named *list = gt_alloc(leaks->count * sizeof *list);
-	char **names = gt_alloc(leaks->count * sizeof *names);
+	struct gt_leak_distinction *all;
 
 	for (size_t i = 0; i < leaks->count; i++)
-		list[i] = first_name(v, &leaks->list[i]);
-	while (add_callers(list, leaks->count))
+		list[i] = first_name(v, leaks, i);
+	while (add_callers(list, v, leaks))
 		continue;
-	add_numbers(list, leaks->count);
-	for (size_t i = 0; i < leaks->count; i++) {
-		names[list[i].leak - leaks->list] = list[i].name;
-		gt_place_fini(&list[i].place);
+	all = gt_alloc(leaks->count * sizeof *all);
+	for (size_t i = 0, same; i < leaks->count; i += same) {
+		same = count_same(list + i, leaks->count - i);
+		for (size_t k = 0; k < same; k++)
+			all[list[i + k].leak] =
+				(struct gt_leak_distinction){ list[i + k].callers,
+							      k ? (uint32_t)k + 1 : 0 };
 	}
 	free(list);
-	return names;
+	return all;
+}
+
+char *gt_leak_full_name(const struct gt_view *v, const struct gt_leak *leak,
+			const struct gt_leak_distinction *how)
+{
+	struct gt_place place;
+	char *text = NULL, *name;
+	uint32_t callers = 0;
+	size_t size;
+	FILE *out = gt_memstream(&text, &size);
+
+	gt_place_init(&place, v->frames, leak->stack);
+	name = name_of(&place, leak);
+	fputs(name, out);
+	free(name);
+	for (size_t i = 0; i < place.caller_count && callers < how->callers; i++) {
+		if (!place.callers[i].function)
+			continue;
+		name = gt_place_function(&place.callers[i]);
+		fprintf(out, " < %s", name);
+		free(name);
+		callers++;
+	}
+	if (how->number)
+		fprintf(out, " #%" PRIu32, how->number);
+	gt_place_fini(&place);
+	gt_memstream_close(out);
+	return text;
 }

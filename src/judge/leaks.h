@@ -11,13 +11,16 @@ struct gt_leak {
 	uint64_t key; /* its words: site_key.h */
 	uint8_t api, kind;
 	uint16_t function;
-	uint32_t stack; /* of the biggest of the ledger's sites in it */
-	uint64_t count, bytes;
-	enum gt_fate fate;                       /* the most certain of theirs */
-	uint64_t unsure_count, unsure_bytes;     /* of these, not certain to have leaked */
-	uint64_t old_count, old_bytes;           /* in the baseline */
-	const struct gt_suppression *suppressed; /* by this; NULL: not suppressed */
+	uint32_t stack;               /* of the biggest of the ledger's sites in it */
+	uint32_t count, unsure_count; /* of these, so many are not certain to have leaked */
+	uint64_t bytes, unsure_bytes;
+	uint64_t old_bytes; /* in the baseline */
+	uint32_t old_count;
+	uint32_t fate : 4;        /* enum gt_fate: the most certain of theirs */
+	uint32_t suppressed : 28; /* by this one of the suppressions, + 1; 0: by none */
 };
+
+_Static_assert(sizeof(struct gt_leak) == 56, "the price of a leak");
 
 /* The part of a leak that counts. */
 struct gt_leak_part {
@@ -31,12 +34,16 @@ struct gt_leak_part gt_leak_sure(const struct gt_leak *leak);
 struct gt_leaks {
 	struct gt_leak *list; /* most bytes first, then most resources */
 	size_t count;
-	struct gt_leak **by_key; /* in the order of the numbers */
-	uint32_t *of_site;       /* by the ledger's site: its leak + 1 */
+	uint32_t *by_key;  /* indices of the list, in the order of the keys */
+	uint32_t *of_site; /* by the ledger's site: its leak + 1 */
 };
 
 /* Everything alive at the end of v->ledger, by sites of this kind. Needs v->frames. */
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by);
+/* What each site held at the peak of device memory, as if it had leaked. */
+void gt_leaks_init_peak(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by);
+/* No groups of the ledger are asked for any more. */
+void gt_leaks_forget_sites(struct gt_leaks *leaks);
 void gt_leaks_fini(struct gt_leaks *leaks);
 
 /* NULL when no leak has this key. */
@@ -74,9 +81,17 @@ char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame);
 /* A name for the site: its place's function, else its module, else the API's. The caller frees it.
  */
 char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak);
+/* How a name differs from gt_leak_name. */
+struct gt_leak_distinction {
+	uint32_t callers, number; /* number 0: none */
+};
 /*
- * A name for each leak, in the order of the list, that is unique within its API and kind: the
- * function, as many callers as it takes, and a number if callers do not suffice. The same leaks
- * have the same names in every recording. The caller frees each name and the list.
+ * For each leak, in the order of the list, what makes its name unique within its API and kind: as
+ * many callers as it takes, and a number if callers do not suffice. The same leaks have the same
+ * names in every recording. The caller frees the list.
  */
-char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks);
+struct gt_leak_distinction *gt_leaks_distinguish(const struct gt_leaks *leaks,
+						 const struct gt_view *v);
+/* "load < step < main #2"; the caller frees it. */
+char *gt_leak_full_name(const struct gt_view *v, const struct gt_leak *leak,
+			const struct gt_leak_distinction *how);

@@ -59,7 +59,7 @@ static bool is_wanted(enum gt_groups_of which, const struct gt_site *site)
 	bool lasts = gt_kinds[site->kind].habits & GT_LASTING;
 
 	switch (which) {
-	case GT_GROUPS_LEAKS: return !lasts && !site->held;
+	case GT_GROUPS_LEAKS: return gt_site_leaks(site);
 	case GT_GROUPS_LASTING: return lasts;
 	case GT_GROUPS_HELD: return site->held;
 	case GT_GROUPS_DEVICE: break;

@@ -26,6 +26,12 @@ enum gt_groups_of {
 	GT_GROUPS_DEVICE,  /* device memory of processes that have not ended: the parts of a peak */
 };
 
+/* True for a site whose living resources are GT_GROUPS_LEAKS. */
+static inline bool gt_site_leaks(const struct gt_site *site)
+{
+	return !(gt_kinds[site->kind].habits & GT_LASTING) && !site->held;
+}
+
 /* Good until the ledger changes. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which);
 void gt_groups_fini(struct gt_groups *g);

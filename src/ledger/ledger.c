@@ -62,16 +62,29 @@ void gt_ledger_free(struct gt_ledger *l)
 
 void gt_ledger_forget_sites(struct gt_ledger *l)
 {
+	gt_growth_free(l->growth);
+	l->growth = NULL;
 	gt_live_fini(&l->live);
 	l->live = (struct gt_live){ 0 };
 	free(l->sites);
 	l->sites = NULL;
-	l->site_count = 0;
+	l->site_count = l->site_room = 0;
 	for (size_t i = 0; i < l->shortage_count; i++)
 		l->shortages[i].holder_count = 0;
 	free(l->private->site_of);
 	l->private->site_of = NULL;
 	l->private->site_of_size = 0;
+}
+
+void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t count)
+{
+	struct gt_site *kept = gt_alloc(count * sizeof *kept);
+
+	for (size_t i = 0; i < count; i++)
+		kept[i] = l->sites[sites[i]];
+	gt_ledger_forget_sites(l);
+	l->sites = kept;
+	l->site_count = l->site_room = count;
 }
 
 static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)

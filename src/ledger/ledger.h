@@ -172,6 +172,8 @@ struct gt_ledger *gt_ledger_new(void);
 void gt_ledger_free(struct gt_ledger *l);
 /* Of a finished ledger: its call sites and what is alive go, totals and the peak stay. */
 void gt_ledger_forget_sites(struct gt_ledger *l);
+/* The same, but these sites stay, with new numbers: in this order, from 0. */
+void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t count);
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
 /* The process has ended: its memory is free, and what it left alive stays as leaks. */

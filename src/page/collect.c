@@ -81,35 +81,43 @@ static uint64_t value_of(const struct gt_site *site, size_t key)
 	return *(const uint64_t *)((const char *)site + key);
 }
 
-static int most_first(const void *a, const void *b, void *key)
+struct ranking {
+	const struct gt_page_rows *rows;
+	size_t key;
+};
+
+static int most_first(const void *a, const void *b, void *ranking)
 {
-	const struct gt_site *x = *(const struct gt_site *const *)a;
-	const struct gt_site *y = *(const struct gt_site *const *)b;
-	uint64_t p = value_of(x, *(size_t *)key), q = value_of(y, *(size_t *)key);
+	const struct ranking *r = ranking;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t p = value_of(gt_page_row(r->rows, x), r->key);
+	uint64_t q = value_of(gt_page_row(r->rows, y), r->key);
 
 	if (p != q)
 		return p > q ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
-void gt_page_pick(const struct gt_site *sites, size_t count, size_t most, bool *marks)
+void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks)
 {
-	const struct gt_site **list;
+	size_t count = rows->count;
+	uint32_t *list;
 
 	if (count <= most) {
 		for (size_t i = 0; i < count; i++)
 			marks[i] = true;
 		return;
 	}
-	list = gt_alloc(count * sizeof(const struct gt_site *));
+	list = gt_alloc(count * sizeof *list);
 	for (size_t i = 0; i < count; i++)
-		list[i] = &sites[i];
+		list[i] = (uint32_t)i;
 	for (int k = 0; k < KEY_COUNT; k++) {
-		size_t key = keys[k];
+		struct ranking ranking = { rows, keys[k] };
 
-		qsort_r(list, count, sizeof *list, most_first, &key);
-		for (size_t i = 0; i < most / KEY_COUNT && value_of(list[i], key); i++)
-			marks[list[i] - sites] = true;
+		qsort_r(list, count, sizeof *list, most_first, &ranking);
+		for (size_t i = 0;
+		     i < most / KEY_COUNT && value_of(gt_page_row(rows, list[i]), keys[k]); i++)
+			marks[list[i]] = true;
 	}
 	free(list);
 }
@@ -121,11 +129,12 @@ static void choose_tracks(struct gt_page *h, const struct gt_ledger *l)
 	size_t room = 0;
 
 	gt_page_rows_init(&rows, l, h->frames, NULL);
-	gt_page_pick(rows.sums, rows.count, TRACKS, marks);
+	gt_page_pick(&rows, TRACKS, marks);
 	for (size_t i = 0; i < rows.count; i++)
 		if (marks[i]) {
 			GT_GROW(h->tracks, h->track_count, room);
-			h->tracks[h->track_count++] = gt_page_row_key(h->frames, &rows.sums[i]);
+			h->tracks[h->track_count++] =
+				gt_page_row_key(h->frames, gt_page_row(&rows, i));
 		}
 	gt_page_rows_fini(&rows);
 	free(marks);

@@ -198,8 +198,8 @@ static void parts_json(struct writing *w, size_t row)
 /* In the order of viewer/data.js's SITE. */
 static void row_json(struct writing *w, size_t row)
 {
-	const struct gt_site *s = &w->rows.sums[row];
-	const struct gt_site_fates *fates = &w->rows.fates[row];
+	const struct gt_site *s = gt_page_row(&w->rows, row);
+	const struct gt_site_fates *fates = gt_page_row_fates(&w->rows, row);
 	struct gt_json *j = w->json;
 	uint32_t place = gt_page_place(w->names, s->stack);
 
@@ -235,7 +235,7 @@ static void list_places(struct writing *w)
 
 	for (size_t i = 0; i < w->rows.count; i++)
 		if (w->marks[i])
-			stacks[count++] = w->rows.sums[i].stack;
+			stacks[count++] = gt_page_row(&w->rows, i)->stack;
 	gt_places_list(w->page->frames, stacks, count);
 	free(stacks);
 }
@@ -250,8 +250,8 @@ static void sites_json(struct writing *w)
 	list_places(w);
 	gt_json_array(j, "sites");
 	for (size_t i = 0; i < w->rows.count; i++) {
-		const struct gt_site *s = &w->rows.sums[i];
-		const struct gt_site_fates *fates = &w->rows.fates[i];
+		const struct gt_site *s = gt_page_row(&w->rows, i);
+		const struct gt_site_fates *fates = gt_page_row_fates(&w->rows, i);
 
 		if (w->marks[i] && kind_of(w->page, s) < w->page->kind_count) {
 			w->numbers[i] = number++;
@@ -444,7 +444,7 @@ static void set_json(struct writing *w)
 	gt_page_rows_init(&w->rows, l, w->page->frames, w->fates);
 	w->marks = gt_alloc((w->rows.count + 1) * sizeof *w->marks);
 	w->numbers = gt_alloc((w->rows.count + 1) * sizeof *w->numbers);
-	gt_page_pick(w->rows.sums, w->rows.count, w->set->pid ? SET_ROWS_MAX : ROWS_MAX, w->marks);
+	gt_page_pick(&w->rows, w->set->pid ? SET_ROWS_MAX : ROWS_MAX, w->marks);
 	gt_json_object(w->json, NULL);
 	gt_json_uint(w->json, "pid", w->set->pid);
 	sums_json(w);

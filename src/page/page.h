@@ -93,5 +93,6 @@ bool gt_page_is_built(void);
 void gt_page_begin(FILE *out, enum gt_page_origin origin);
 void gt_page_end(FILE *out);
 
-/* Marks the sites that are biggest in any respect, at most about `most` of them. */
-void gt_page_pick(const struct gt_site *sites, size_t count, size_t most, bool *marks);
+/* Marks the rows that are biggest in any respect, at most about `most` of them. */
+struct gt_page_rows;
+void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks);

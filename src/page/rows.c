@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/containers.h"
 #include "base/mem.h"
 
 uint64_t gt_page_row_key(struct gt_frames *f, const struct gt_site *site)
@@ -59,40 +58,87 @@ static void list_sites(struct gt_page_rows *rows, const struct gt_ledger *l)
 	}
 }
 
+/* A site and the row that it belongs to. */
+struct keyed {
+	uint64_t key;
+	uint32_t site;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->site > y->site) - (x->site < y->site);
+}
+
+/* Numbers the rows by their first sites. */
+static void find_rows(struct gt_page_rows *rows, struct gt_frames *f)
+{
+	const struct gt_ledger *l = rows->ledger;
+	struct keyed *list = gt_alloc((l->site_count + 1) * sizeof *list);
+
+	rows->row_of = gt_alloc((l->site_count + 1) * sizeof *rows->row_of);
+	for (size_t i = 0; i < l->site_count; i++)
+		list[i] = (struct keyed){ gt_page_row_key(f, &l->sites[i]), (uint32_t)i };
+	qsort(list, l->site_count, sizeof *list, by_key);
+	/* at first, of each site the first of its row */
+	for (size_t i = 0; i < l->site_count; i++)
+		rows->row_of[list[i].site] = i && list[i].key == list[i - 1].key ?
+						     rows->row_of[list[i - 1].site] :
+						     list[i].site;
+	free(list);
+	for (size_t i = 0; i < l->site_count; i++)
+		rows->row_of[i] = rows->row_of[i] == i ? (uint32_t)rows->count++ :
+							 rows->row_of[rows->row_of[i]];
+}
+
+static void add_up(struct gt_page_rows *rows, size_t row, uint32_t sum)
+{
+	uint32_t first = rows->first_of[row], end = rows->first_of[row + 1], least = UINT32_MAX;
+	uint64_t biggest;
+
+	/* what a sum does not add is its first site's */
+	for (uint32_t i = first; i < end; i++)
+		least = rows->sites[i] < least ? rows->sites[i] : least;
+	rows->sums[sum] = rows->ledger->sites[least];
+	biggest = rows->sums[sum].bytes_total;
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t site = rows->sites[i];
+
+		if (site != least)
+			gt_place_add_site(&rows->sums[sum], &rows->ledger->sites[site], &biggest);
+		if (rows->site_fates)
+			add_fates(&rows->fates[sum], &rows->site_fates[site]);
+	}
+	rows->sum_of[row] = sum + 1;
+}
+
 void gt_page_rows_init(struct gt_page_rows *rows, const struct gt_ledger *l, struct gt_frames *f,
 		       const struct gt_site_fates *fates)
 {
-	uint64_t *biggest = gt_alloc((l->site_count + 1) * sizeof *biggest);
-	struct gt_map known = { 0 }; /* of keys: the row, + 1 */
+	uint32_t several = 0;
 
-	*rows = (struct gt_page_rows){
-		.sums = gt_alloc((l->site_count + 1) * sizeof *rows->sums),
-		.fates = gt_alloc((l->site_count + 1) * sizeof *rows->fates),
-		.row_of = gt_alloc((l->site_count + 1) * sizeof *rows->row_of),
-	};
-	for (size_t i = 0; i < l->site_count; i++) {
-		uintptr_t *row = (uintptr_t *)gt_map_at(&known, gt_page_row_key(f, &l->sites[i]));
-
-		if (*row) {
-			gt_place_add_site(&rows->sums[*row - 1], &l->sites[i], &biggest[*row - 1]);
-		} else {
-			rows->sums[rows->count] = l->sites[i];
-			biggest[rows->count] = l->sites[i].bytes_total;
-			*row = ++rows->count;
-		}
-		rows->row_of[i] = (uint32_t)(*row - 1);
-		if (fates)
-			add_fates(&rows->fates[*row - 1], &fates[i]);
-	}
-	gt_map_fini(&known);
-	free(biggest);
+	*rows = (struct gt_page_rows){ .ledger = l, .site_fates = fates };
+	find_rows(rows, f);
 	list_sites(rows, l);
+	for (size_t row = 0; row < rows->count; row++)
+		several += rows->first_of[row + 1] - rows->first_of[row] > 1;
+	rows->sum_of = gt_alloc((rows->count + 1) * sizeof *rows->sum_of);
+	rows->sums = gt_alloc(several * sizeof *rows->sums);
+	rows->fates = gt_alloc((fates ? several : 0) * sizeof *rows->fates);
+	several = 0;
+	for (size_t row = 0; row < rows->count; row++)
+		if (rows->first_of[row + 1] - rows->first_of[row] > 1)
+			add_up(rows, row, several++);
 }
 
 void gt_page_rows_fini(struct gt_page_rows *rows)
 {
 	free(rows->sums);
 	free(rows->fates);
+	free(rows->sum_of);
 	free(rows->row_of);
 	free(rows->sites);
 	free(rows->first_of);

@@ -237,6 +237,19 @@ size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uin
 	return count;
 }
 
+bool gt_place_caller(struct gt_frames *f, uint32_t stack, size_t n, uint64_t *name)
+{
+	struct choice c = choose(f, stack);
+
+	for (size_t i = next_caller(&c, c.head); i < c.count; i = next_caller(&c, i)) {
+		if (!(c.facts[i].flags & GT_FRAME_NAMED) || n--)
+			continue;
+		*name = c.facts[i].name;
+		return true;
+	}
+	return false;
+}
+
 /* The words of a place: itself, what it says of the way to the API, and all its callers. */
 static uint64_t line_key(struct gt_frames *f, uint32_t stack)
 {

@@ -52,6 +52,8 @@ uint64_t gt_place_key(struct gt_frames *f, uint32_t stack);
  * how many these are; the caller frees them.
  */
 size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uint64_t **callers);
+/* The name of the caller number `n` of those with a name, as a hash; false: there are fewer. */
+bool gt_place_caller(struct gt_frames *f, uint32_t stack, size_t n, uint64_t *name);
 /* The frame to point at, for editors and annotations: with a file and a line; false: none. */
 bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame);
 

@@ -265,13 +265,21 @@ static uint32_t *take_stacks(struct gt_catalog *c, struct gt_definitions *d)
 
 void gt_catalog_pack(struct gt_catalog *c)
 {
+	struct packed_node *packed;
+
 	if (c->packed || !c->tree.count)
 		return;
+	/* in place: a packed node is no larger, and comes no later */
+	packed = (struct packed_node *)c->tree.nodes;
+	for (size_t i = 0; i < c->tree.count; i++) {
+		struct gt_stack_node node = c->tree.nodes[i];
+		struct packed_node one = { node.parent, (uint32_t)node.frame };
+
+		memcpy(&packed[i], &one, sizeof one);
+	}
 	c->packed_count = c->tree.count;
-	c->packed = gt_alloc(c->packed_count * sizeof *c->packed);
-	for (size_t i = 0; i < c->packed_count; i++)
-		c->packed[i] = (struct packed_node){ c->tree.nodes[i].parent,
-						     (uint32_t)c->tree.nodes[i].frame };
+	c->packed = gt_realloc(packed, c->packed_count * sizeof *packed);
+	c->tree.nodes = NULL;
 	gt_stack_tree_fini(&c->tree);
 	free(c->stack_of);
 	c->stack_of = NULL;

@@ -183,6 +183,9 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 				gt_heap_rekey(&r->heap, s->key);
 			else
 				source_ended(r, s);
+			/* the last trace: no more stacks come */
+			if (!--r->unopened)
+				gt_catalog_pack(r->catalog);
 			continue;
 		}
 		*event = s->next;
@@ -202,7 +205,6 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			part_stack(r, event, first);
 		return 1;
 	}
-	gt_catalog_pack(r->catalog);
 	return 0;
 }
 
@@ -210,6 +212,7 @@ void gt_recording_rewind(struct gt_recording *r)
 {
 	r->heap.count = 0;
 	r->ended.count = 0;
+	r->unopened = r->source_count;
 	for (size_t i = 0; i < r->source_count; i++) {
 		struct gt_source_trace *s = &r->sources[i];
 

@@ -72,6 +72,7 @@ struct gt_recording {
 	uint64_t lost_elsewhere;            /* by processes that were not asked for */
 	uint64_t gap_first_ns, gap_last_ns; /* of losses that belong to no process; 0: none */
 	struct gt_heap heap;                /* sources by key */
+	size_t unopened;                    /* sources that have not been reached */
 	struct gt_heap ended; /* sources without further events, by the end time of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;

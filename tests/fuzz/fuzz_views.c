@@ -49,7 +49,10 @@ static void draw_diff(struct gt_view *v)
 	struct gt_diff *diff;
 
 	v->ledger = ledger;
-	diff = gt_diff_new(v, v, NULL);
+	diff = gt_diff_new();
+	gt_diff_take(diff, GT_DIFF_OF_OLD, v);
+	gt_diff_take(diff, GT_DIFF_OF_NEW, v);
+	gt_diff_compare(diff, NULL);
 	gt_diff_text(diff, nowhere);
 	gt_diff_json(diff, nowhere);
 	gt_diff_free(diff);
