@@ -56,7 +56,6 @@ struct gt_fold {
 };
 struct gt_fold gt_frame_fold(const struct gt_frame_facts *frames, size_t count, bool keep_call);
 
-/* Functions of frames in a place. */
 bool gt_frame_is_python(const struct gt_frame *frame);
 /* What a place says of a frame on the way to the API; the caller frees it. */
 char *gt_frame_via(const struct gt_frame *frame);
