@@ -6,10 +6,14 @@
 #define REF_IN(n)               GT_IN, n, argc, argc, argc, 0
 #define REF_INSIDE(n)           GT_IN, n, argc, argc, argc, 0, .inside = true
 #define REF_ASK_OR(n)           GT_IN, n, argc, argc, argc, 0, .asks = true
+#define REF_IN_IF(n, u)         GT_IN, n, argc, u, argc, 0, .only_if = true
+#define REF_IN_UNLESS(n, u)     GT_IN, n, argc, u, argc, 0
 #define REF_OUT(n)              GT_OUT, n, argc, argc, argc, 0
 #define REF_INS(n, c)           GT_INS, n, c, argc, argc, 0
 #define REF_INS_UNLESS(n, c, u) GT_INS, n, c, u, argc, 0
 #define REF_OUTS(n, c, r)       GT_OUTS, n, c, argc, r, 0
+#define REF_OUTS_ALL(n, c)      GT_OUTS, n, c, argc, argc, 0
+#define REF_OUTS_WIDE(n, c, b)  GT_OUTS, n, c, argc, argc, 0, .stride = (b) / 8
 #define REF_RET                 GT_RET, argc, argc, argc, argc, 0
 #define REF_ASK                 GT_ASK, argc, argc, argc, argc, 0
 #define REF_NONE                GT_NONE, argc, argc, argc, argc, 0

@@ -16,12 +16,17 @@
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (creates and ends nothing)
  *   handle   IN(arg)                     the argument
  *            INSIDE(arg)                 the same; an address inside a block means that block
+ *            IN_IF(arg, other)           the same, if argument `other` is given
+ *            IN_UNLESS(arg, other)       the same, unless it is
  *            OUT(arg)                    *arg after the call
  *            RET                         the result
  *            INS(arg, count)             each element of an array
  *            INS_UNLESS(arg, count, other)   the same, unless argument `other` is given
  *            OUTS(arg, count, room)      each element of an array that the call fills in: `count`
  *                                        points to their number or is NULL, `room` is the limit
+ *            OUTS_ALL(arg, count)        the same without a limit: `count` is never NULL
+ *            OUTS_WIDE(arg, count, bytes)   the same; an element has so many bytes, and its first
+ *                                        eight are the handle
  *   size     BYTES(arg)                  the argument
  *            AT(arg, field, offset, bytes)   a field of the struct that the argument points to
  *            ASK_OR(formula, word, ...)  doors ask the driver; attach, which cannot, applies a
@@ -113,8 +118,10 @@ struct gt_ref {
 	uint8_t from, arg;
 	uint8_t count;  /* the argument that counts an array */
 	uint8_t unless; /* the argument that cancels the effect; argc: there is none */
+	bool only_if;   /* it is the other way round: the effect needs that argument */
 	uint8_t room;   /* the argument that limits the number of handles; argc: there is none */
 	uint8_t offset; /* of AT */
+	uint8_t stride; /* of OUTS_WIDE: words of an element; 0: one */
 	bool inside;    /* of a handle: an address inside a block will do (doc/lifetimes.md) */
 	bool asks;      /* of an owner: the door may know of another */
 };

@@ -7,9 +7,10 @@ static uint64_t load_word(uint64_t address)
 	return address ? *(const uint64_t *)(uintptr_t)address : 0;
 }
 
+/* True when an argument says that the call does not have this effect. */
 static bool is_void(const struct gt_function *fn, const uint64_t *argv)
 {
-	return fn->handle.unless < fn->argc && argv[fn->handle.unless];
+	return fn->handle.unless < fn->argc && !argv[fn->handle.unless] == fn->handle.only_if;
 }
 
 bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv)
@@ -93,6 +94,7 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 			      0 :
 			      call->argv[fn->handle.arg];
 	const uint64_t *array = (const uint64_t *)(uintptr_t)at;
+	size_t stride = fn->handle.stride ? fn->handle.stride : 1;
 	uint32_t count = 1;
 	uint64_t one = 0;
 
@@ -110,7 +112,7 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		event->handle = at && (fn->handle.from == GT_INS || fn->handle.from == GT_OUTS) ?
-					array[i] :
+					array[i * stride] :
 					one;
 		if (!event->handle)
 			event->handle = nameless_handle(fn, event);
@@ -177,11 +179,19 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 	return event;
 }
 
+/* Of two effects of which a call has only one, the one that its arguments ask for. */
+static const struct gt_function *effect_meant(const struct gt_call *call)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+
+	return is_void(fn, call->argv) && fn[1].also && fn[1].handle.only_if ? fn + 1 : fn;
+}
+
 /* Apart: its event needs no room on the stack of a call that succeeds. */
-static __attribute__((noinline)) void emit_failure(const struct gt_call *call,
-						   const struct gt_function *fn, gt_event_fn *emit,
+static __attribute__((noinline)) void emit_failure(const struct gt_call *call, gt_event_fn *emit,
 						   void *context)
 {
+	const struct gt_function *fn = effect_meant(call);
 	struct gt_event event = draft(call, fn);
 
 	event.failed = 1;
@@ -224,7 +234,7 @@ void gt_call_events(const struct gt_call *call, const struct gt_call_door *door,
 
 	/* one failed event, however many effects the call would have had */
 	if (!succeeded)
-		emit_failure(call, fn, emit, context);
+		emit_failure(call, emit, context);
 	do {
 		struct gt_event event = draft(call, fn);
 

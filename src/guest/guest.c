@@ -18,6 +18,7 @@
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
+#include "guest/unfollowed.h"
 #include "trace/layout.h"
 
 enum { PLACES_MAX = 64 };
@@ -128,6 +129,7 @@ static void set_up_child(void)
 	gt_tracker_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
+	gt_unfollowed_restart();
 	atomic_store(fork_state, SET_UP);
 }
 
@@ -207,6 +209,17 @@ void gt_guest_free(void *memory)
 void gt_guest_set_device_query(int64_t (*query)(void))
 {
 	gt_meter_set_device_query(query);
+}
+
+void gt_guest_unfollowed(const char *name)
+{
+	struct saved_state saved;
+
+	enter(&saved);
+	set_up_if_forked(&saved);
+	if (!saved.in_recorder)
+		gt_unfollowed_add(name);
+	leave(&saved);
 }
 
 uint16_t gt_guest_place(enum gt_api api, const char *name)
@@ -415,6 +428,12 @@ static bool is_wanted(const struct gt_function *fn)
 	return gt_recorder_is_on() || gt_live_table_is_on();
 }
 
+/* True when the function has a further effect: what ends may also create. */
+static bool has_second(const struct gt_function *fn)
+{
+	return fn + 1 < gt_functions + GT_FN_COUNT && fn[1].also;
+}
+
 /* Apart from gt_guest_begin, whose other half then has few registers to save. */
 static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_function_id function,
 					    const uint64_t *argv, const void *caller)
@@ -442,7 +461,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->call.stack = 0;
 	g->tracker_stack = 0;
 	/* only recordings keep where something ended */
-	if (fn->effect != GT_APPEND && (!g->ends || gt_recorder_is_on()))
+	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()))
 		capture_stack(g, called_ns);
 	if (gt_recorder_is_on())
 		record_entry(g, argv);

@@ -57,5 +57,8 @@ GT_EXPORT void gt_guest_free(void *memory);
 /* Sets the function that asks a door's driver how many bytes of device memory are used. */
 GT_EXPORT void gt_guest_set_device_query(int64_t (*query)(void));
 
+/* A driver has handed out a function by address that no row describes: tells the user. */
+GT_EXPORT void gt_guest_unfollowed(const char *name);
+
 /* The number of a place, defined in the trace at its first use; equal names and APIs share one. */
 GT_EXPORT uint16_t gt_guest_place(enum gt_api api, const char *name);

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/containers.h"
 #include "base/format.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include "replay/ending.h"
 #include "replay/process_text.h"
 
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NOTES_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
+enum { FUNCTIONS_SHOWN = 8 };
 
 static const char *const state_names[] = {
 	[GT_TRACE_RUNNING] = "unended",
@@ -190,6 +193,40 @@ static void put_killed(struct gt_printer *p, const struct gt_view *v)
 			      several ? "ranks" : "rank", ranks, several ? "were" : "was");
 }
 
+/* Functions of the driver that a program called without us: each named once. */
+static void put_unfollowed(struct gt_printer *p, const struct gt_view *v)
+{
+	struct gt_intern *names = gt_intern_new();
+	char *list = NULL;
+	size_t size = 0;
+	FILE *text = open_memstream(&list, &size);
+	unsigned count = 0;
+
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
+		char *copy = gt_strdup(process_at(v, i)->unfollowed), *rest = NULL;
+
+		for (char *name = strtok_r(copy, " ", &rest); name;
+		     name = strtok_r(NULL, " ", &rest)) {
+			if (gt_intern(names, name, strlen(name)) < count)
+				continue;
+			if (text && count < FUNCTIONS_SHOWN)
+				fprintf(text, "%s%s", count ? ", " : "", name);
+			count++;
+		}
+		free(copy);
+	}
+	if (text && count > FUNCTIONS_SHOWN)
+		fprintf(text, " and %u more", count - FUNCTIONS_SHOWN);
+	if (text)
+		fclose(text);
+	if (count)
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "%u extension %s handed out that gputrack does not follow: %s", count,
+			      gt_plural(count, "function was", "functions were"), list ? list : "");
+	free(list);
+	gt_intern_free(names);
+}
+
 static void put_lost(struct gt_printer *p, const struct gt_view *v)
 {
 	const char *late = gt_recording_info(v->recording, "late_libraries");
@@ -232,6 +269,7 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 			"version that made it",
 			gt_format_count(text, unknown),
 			gt_plural(unknown, "event calls a function", "events call functions"));
+	put_unfollowed(p, v);
 }
 
 /* The first line of the head already says how the program itself was killed. */
@@ -404,6 +442,21 @@ void gt_head_open(struct gt_printer *p, FILE *out, const struct gt_view *v)
 	gt_print_end(p);
 }
 
+/* "unfollowed": names; nothing if there are none. */
+static void unfollowed_json(struct gt_json *j, const struct gt_process *process)
+{
+	char *copy = gt_strdup(process->unfollowed), *rest = NULL;
+
+	if (*copy) {
+		gt_json_array(j, "unfollowed");
+		for (char *name = strtok_r(copy, " ", &rest); name;
+		     name = strtok_r(NULL, " ", &rest))
+			gt_json_text(j, NULL, name);
+		gt_json_end(j);
+	}
+	free(copy);
+}
+
 static void process_json(struct gt_json *j, const struct gt_view *v,
 			 const struct gt_process *process)
 {
@@ -440,6 +493,7 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);
 	gt_json_uint(j, "unknown", process->unknown);
 	gt_json_text(j, "damage", process->damage);
+	unfollowed_json(j, process);
 	gt_json_end(j);
 	free(name);
 }

@@ -67,6 +67,7 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.csv = gt_strdup("");
 	s.process.residue = gt_strdup("");
 	s.process.residue_once = gt_strdup("");
+	s.process.unfollowed = gt_strdup("");
 	GT_GROW(r->sources, r->source_count, r->source_room);
 	r->sources[r->source_count++] = s;
 	return e;
@@ -277,6 +278,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.csv);
 		free(s->process.residue);
 		free(s->process.residue_once);
+		free(s->process.unfollowed);
 		free(s->process.damage);
 		free(s->calls);
 		free(s->path);

@@ -49,6 +49,7 @@ struct gt_process {
 	char *csv;          /* path of its resource tracker's CSV, "" for none */
 	char *residue;      /* driver residue found by the tracker: judge/residue.h; "" for none */
 	char *residue_once; /* likewise, what was kept once */
+	char *unfollowed;   /* functions it got by address that are not tracked, blanks between */
 	char *damage;       /* NULL: none; complete when its events have been read */
 	uint64_t stack_depth; /* most frames recorded of a stack; 0: unknown */
 	bool went_on;         /* `gputrack attach` detached from it; complete like `damage` */

@@ -53,6 +53,27 @@ static void read_process_text(const struct gt_source_trace *s, char **text, cons
 	*text = gt_strdup(found ? found->value : "");
 }
 
+/* Every text with this key, a blank between two. */
+static void join_process_texts(const struct gt_source_trace *s, char **joined, const char *key)
+{
+	const struct gt_definitions *d = gt_reader_definitions(s->reader);
+	size_t size = 0;
+
+	free(*joined);
+	for (size_t i = 0; i < d->text_count; i++)
+		size += d->texts[i].size + 1;
+	*joined = gt_alloc(size + 1);
+	size = 0;
+	for (size_t i = 0; i < d->text_count; i++) {
+		if (strcmp(d->texts[i].key, key))
+			continue;
+		if (size)
+			(*joined)[size++] = ' ';
+		memcpy(*joined + size, d->texts[i].value, d->texts[i].size);
+		size += d->texts[i].size;
+	}
+}
+
 void gt_source_read_texts(struct gt_source_trace *s)
 {
 	const struct gt_trace_text *depth = gt_reader_text(s->reader, "stack_depth");
@@ -65,6 +86,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 	read_process_text(s, &s->process.csv, "csv");
 	read_process_text(s, &s->process.residue, "residue");
 	read_process_text(s, &s->process.residue_once, "residue_once");
+	join_process_texts(s, &s->process.unfollowed, "unfollowed");
 	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
 		s->process.stack_depth = 0;
 	s->process.is_attached = gt_reader_text(s->reader, "capture");

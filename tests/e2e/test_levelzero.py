@@ -38,7 +38,8 @@ def test_sample_session_covers_the_documented_functions(case):
     run = case.run(case.program("ze_app"), env=csv_to(case))
     rows = read_csv(the_csv(case, run.pid))
     documented = set(CREATES) - {"zeCommandListCreateCloneExp", "zeEventCounterBasedCreate",
-                                 "zeImageViewCreateExt", "zexCounterBasedEventCreate2"}
+                                 "zeImageViewCreateExt", "zexCounterBasedEventCreate",
+                                 "zexCounterBasedEventCreate2"}
     documented |= set(DESTROYS) | set(ALLOCATES) | set(FREES) | {"zeCommandListReset"}
     documented |= {"zeCommandListAppend" + name for name in (
         "MemoryCopy", "MemoryFill", "MemoryCopyRegion", "MemoryCopyFromContext", "MemoryPrefetch",

@@ -19,7 +19,7 @@ CREATES = {
     "zeCommandListCreate": "CommandLists", "zeCommandListCreateImmediate": "CommandLists",
     "zeCommandListCreateCloneExp": "CommandLists",
     "zeEventCreate": "Events", "zeEventCounterBasedCreate": "Events",
-    "zexCounterBasedEventCreate2": "Events", "zeFenceCreate": "Fences",
+    "zexCounterBasedEventCreate": "Events", "zexCounterBasedEventCreate2": "Events", "zeFenceCreate": "Fences",
     "zeImageCreate": "Images", "zeImageViewCreateExp": "Images", "zeImageViewCreateExt": "Images",
     "zeSamplerCreate": "Samplers"}
 DESTROYS = {

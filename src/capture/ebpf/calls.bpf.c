@@ -39,7 +39,8 @@ static __always_inline bool is_idle(const struct gt_probe_row *row, const struct
 
 		if (i >= row->effects)
 			break;
-		if (unless < GT_PROBE_WORDS && p->words[WITHIN(unless, GT_PROBE_WORDS)])
+		if (unless < GT_PROBE_WORDS &&
+		    !p->words[WITHIN(unless, GT_PROBE_WORDS)] == !!row->only_if[i])
 			continue;
 		if (handle >= GT_PROBE_WORDS || p->words[WITHIN(handle, GT_PROBE_WORDS)])
 			return false;

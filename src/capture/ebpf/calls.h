@@ -32,11 +32,12 @@ struct gt_probe_copy {
 
 /* What is recorded of a call, derived from its row of the function table. */
 struct gt_probe_row {
-	uint8_t words;                    /* number of arguments kept */
-	uint8_t where[GT_PROBE_WORDS];    /* 0 to 5: register; 6 + n: stack word n of the call */
-	uint8_t effects;                  /* their number; 0: the row is not probed */
-	uint8_t handle[GT_PROBE_EFFECTS]; /* word that must not be 0 for the effect to happen */
-	uint8_t unless[GT_PROBE_EFFECTS]; /* word that must be 0 */
+	uint8_t words;                     /* number of arguments kept */
+	uint8_t where[GT_PROBE_WORDS];     /* 0 to 5: register; 6 + n: stack word n of the call */
+	uint8_t effects;                   /* their number; 0: the row is not probed */
+	uint8_t handle[GT_PROBE_EFFECTS];  /* word that must not be 0 for the effect to happen */
+	uint8_t unless[GT_PROBE_EFFECTS];  /* word that must be 0, */
+	uint8_t only_if[GT_PROBE_EFFECTS]; /* or, where this is 1, must not be */
 	uint8_t copies;
 	struct gt_probe_copy copy[GT_PROBE_COPIES]; /* read when the call has returned */
 	uint8_t array,

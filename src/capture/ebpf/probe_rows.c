@@ -145,6 +145,7 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	}
 	if (plan->row.effects < GT_PROBE_EFFECTS) {
 		plan->row.handle[plan->row.effects] = handle;
+		plan->row.only_if[plan->row.effects] = fn->handle.only_if;
 		plan->row.unless[plan->row.effects++] = unless;
 	}
 }
@@ -203,6 +204,9 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 					   .array_count = GT_PROBE_NONE,
 					   .array_room = GT_PROBE_NONE } };
 	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
+		return false;
+	/* no library that we probe exports a function with such an array */
+	if (fn->handle.stride)
 		return false;
 	if (fn->code < fn->argc)
 		keep_copy(plan, function, fn->code, 0, 4);

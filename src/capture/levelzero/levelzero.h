@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <level_zero/ze_api.h>
+#include <level_zero/zet_api.h>
 
 #include "guest/wrap.h"
 
@@ -24,5 +25,10 @@ extern const struct gt_call_door gt_ze_door;
 /* Remembers the functions of a table with which we ask the driver; call before wrapping it. */
 void gt_ze_take_queries(const char *getter, ze_api_version_t version, void *const *functions);
 
-/* Puts our wrappers into the slots of a table that its version has. */
+/* Puts our wrappers into the slots of a table ("zeMem") that its version has. */
 void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **slots);
+/*
+ * A driver has handed out the address of the function `name`: puts our wrapper in its place, or
+ * reports a function that we do not track.
+ */
+void gt_ze_wrap_address(const char *name, void **address);

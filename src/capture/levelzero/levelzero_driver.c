@@ -157,7 +157,7 @@ static uint64_t image_size(const ze_image_desc_t *desc, ze_image_handle_t image)
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
-	if (row == GT_FN_zeMemOpenIpcHandle)
+	if (row == GT_FN_zeMemOpenIpcHandle || row == GT_FN_zexMemOpenIpcHandles)
 		return memory_size((ze_context_handle_t)(uintptr_t)call->argv[0],
 				   (void *)(uintptr_t)handle);
 	if (row == GT_FN_zeImageCreate)

@@ -136,8 +136,8 @@ static bool is_asked_for(void)
  * Every table passes through here. The system's layer gets it first, if it is wanted, so that it is
  * below us and its checkers see what the driver sees.
  */
-static ze_result_t take_table(const char *getter, const char *table, bool is_core,
-			      ze_api_version_t version, void *functions)
+static ze_result_t take_table(const char *getter, const char *table, ze_api_version_t version,
+			      void *functions)
 {
 	gt_ze_getter *below = (gt_ze_getter *)system_function(getter);
 	ze_result_t e = ZE_RESULT_SUCCESS;
@@ -155,16 +155,10 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 	if (e == ZE_RESULT_SUCCESS && is_asked_for()) {
 		gt_guest_start();
 		gt_ze_take_queries(getter, version, functions);
-		if (is_core)
-			gt_ze_wrap_table(table, version, functions);
+		gt_ze_wrap_table(table, version, functions);
 	}
 	return e;
 }
-
-#define CORE_ze  true
-#define CORE_zet false
-#define CORE_zes false
-#define CORE_zer false
 
 /* The C name differs from the exported one, which headers declare with other types. */
 #define TABLE(prefix, name)                                                                        \
@@ -173,8 +167,8 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 										 "ProcAddrTable"); \
 	ze_result_t table_##prefix##name(ze_api_version_t version, void *functions)                \
 	{                                                                                          \
-		return take_table(#prefix "Get" #name "ProcAddrTable", #name, CORE_##prefix,       \
-				  version, functions);                                             \
+		return take_table(#prefix "Get" #name "ProcAddrTable", #prefix #name, version,     \
+				  functions);                                                      \
 	}
 #include "capture/levelzero/tables.def"
 #undef TABLE

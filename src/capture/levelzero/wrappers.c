@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wrappers.c - one wrapper per row of levelzero.def, and the slots they go into. */
-#include <stdatomic.h>
+/* wrappers.c - one wrapper per function of the dispatch tables, and the slots they go into. */
 #include <string.h>
 
 #include "capture/levelzero/levelzero.h"
@@ -17,30 +16,20 @@
 	GT_WRAP(&gt_ze_door, ret, fn, next_##fn, __VA_ARGS__)
 #define ALSO(...)
 #include "api/levelzero.def"
+#include "api/levelzero_tools.def"
 #undef FN
 #undef ALSO
 
 static ze_result_t (*next_zeDriverGetExtensionFunctionAddress)(ze_driver_handle_t driver,
 							       const char *name, void **address);
 
-/*
- * Programs that obtain a tracked function by its address get our wrapper. It cannot tell which
- * driver a call is for, so only the first driver that has the function is tracked.
- */
 static ze_result_t wrap_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver,
 							    const char *name, void **address)
 {
-	static _Atomic(void *) first;
 	ze_result_t e = next_zeDriverGetExtensionFunctionAddress(driver, name, address);
-	void *none = NULL, *own = e || !address ? NULL : *address;
 
-	if (!own || !name || strcmp(name, "zexCounterBasedEventCreate2"))
-		return e;
-	if (!atomic_compare_exchange_strong(&first, &none, own) && none != own)
-		return e;
-	__atomic_store(&next_zexCounterBasedEventCreate2,
-		       &(__typeof__(next_zexCounterBasedEventCreate2)){ own }, __ATOMIC_RELAXED);
-	*address = (void *)wrap_zexCounterBasedEventCreate2;
+	if (e == ZE_RESULT_SUCCESS && name && address && *address)
+		gt_ze_wrap_address(name, address);
 	return e;
 }
 

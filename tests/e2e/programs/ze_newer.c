@@ -89,7 +89,6 @@ static void use_events(struct place *p)
 	NEW(zeEventCounterBasedOpenIpcHandle, "Event", 13);
 	NEW(zeEventCounterBasedCloseIpcHandle, "Event", 14);
 	NEW(zeEventPoolPutIpcHandle, "EventPool", 5);
-	OLD(zeDriverGetExtensionFunctionAddress, "Driver", 5);
 	OLD(zeEventDestroy, "Event", 1);
 	OLD(zeEventPoolCreate, "EventPool", 0);
 	OLD(zeEventPoolDestroy, "EventPool", 1);
@@ -99,13 +98,7 @@ static void use_events(struct place *p)
 	ze_ipc_event_pool_handle_t pool_ipc;
 	ze_event_pool_handle_t pool;
 	struct fake_ipc_event ipc;
-	__typeof__(fake_zeEventCounterBasedCreate) *p_zexCounterBasedEventCreate2 = NULL;
 
-	ze_check(p_zeDriverGetExtensionFunctionAddress(p->driver, "zexCounterBasedEventCreate2",
-						       (void **)&p_zexCounterBasedEventCreate2),
-		 "zeDriverGetExtensionFunctionAddress", __FILE__, __LINE__);
-	CALL(zexCounterBasedEventCreate2, event, 0, "event", p->context, p->device, &desc, &event);
-	CALL(zeEventDestroy, event, 0, "event", event);
 	CALL(zeEventCounterBasedCreate, event, 0, "event", p->context, p->device, &desc, &event);
 	CALL(zeEventCounterBasedGetIpcHandle, *(void **)ipc.data, 0, "ipc_handle", event, &ipc);
 	CALL(zeEventCounterBasedOpenIpcHandle, opened, 0, "ipc_event", p->context, ipc, &opened);
@@ -152,6 +145,94 @@ static void use_memory(struct place *p)
 	     memory, NULL, &ipc);
 	CALL(zeMemPutIpcHandle, *(void **)ipc.data, 0, "ipc_handle", p->context, ipc);
 	CALL(zeMemFree, memory, BYTES, "memory", p->context, memory);
+}
+
+/* Functions that only zeDriverGetExtensionFunctionAddress finds. */
+static void *by_address(struct place *p, const char *name)
+{
+	OLD(zeDriverGetExtensionFunctionAddress, "Driver", 5);
+	void *function = NULL;
+
+	ze_check(p_zeDriverGetExtensionFunctionAddress(p->driver, name, &function), name, __FILE__,
+		 __LINE__);
+	return function;
+}
+
+#define EXTENSION(function, like) __typeof__(fake_##like) *p_##function = by_address(p, #function)
+
+static void use_event_extensions(struct place *p)
+{
+	EXTENSION(zexCounterBasedEventCreate, zexCounterBasedEventCreate);
+	EXTENSION(zexCounterBasedEventCreate2, zeEventCounterBasedCreate);
+	EXTENSION(zexCounterBasedEventGetIpcHandle, zeEventCounterBasedGetIpcHandle);
+	EXTENSION(zexCounterBasedEventOpenIpcHandle, zeEventCounterBasedOpenIpcHandle);
+	EXTENSION(zexCounterBasedEventCloseIpcHandle, zeEventCounterBasedCloseIpcHandle);
+	OLD(zeEventDestroy, "Event", 1);
+	ze_event_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC };
+	ze_event_handle_t event, second, opened;
+	struct fake_ipc_event ipc;
+
+	CALL(zexCounterBasedEventCreate, event, 0, "event", p->context, p->device, NULL, NULL, 1,
+	     &desc, &event);
+	CALL(zexCounterBasedEventCreate2, second, 0, "event", p->context, p->device, &desc,
+	     &second);
+	CALL(zexCounterBasedEventGetIpcHandle, *(void **)ipc.data, 0, "ipc_handle", event, &ipc);
+	CALL(zexCounterBasedEventOpenIpcHandle, opened, 0, "ipc_event", p->context, ipc, &opened);
+	CALL(zexCounterBasedEventCloseIpcHandle, opened, 0, "ipc_event", opened);
+	CALL(zeEventDestroy, second, 0, "event", second);
+	CALL(zeEventDestroy, event, 0, "event", event);
+}
+
+/* Two IPC handles of one block, the block opened again, and shown to the host. */
+static void use_memory_extensions(struct place *p)
+{
+	EXTENSION(zexMemGetIpcHandles, zexMemGetIpcHandles);
+	EXTENSION(zexMemOpenIpcHandles, zexMemOpenIpcHandles);
+	EXTENSION(zeIntelMemMapDeviceMemToHost, zeIntelMemMapDeviceMemToHost);
+	OLD(zeMemAllocDevice, "Mem", 1);
+	OLD(zeMemFree, "Mem", 3);
+	OLD(zeMemCloseIpcHandle, "Mem", 8);
+	NEW(zeMemPutIpcHandle, "Mem", 10);
+	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	ze_ipc_mem_handle_t ipc[2];
+	void *memory, *opened, *shown;
+	uint32_t count = 0;
+
+	CALL(zeMemAllocDevice, memory, BYTES, "memory", p->context, &desc, BYTES, 64, p->device,
+	     &memory);
+	/* asks only how many there are: no event */
+	ze_check(p_zexMemGetIpcHandles(p->context, memory, &count, NULL), "zexMemGetIpcHandles",
+		 __FILE__, __LINE__);
+	CALL(zexMemGetIpcHandles, *(void **)ipc[0].data, 0, "ipc_handle", p->context, memory,
+	     &count, ipc);
+	CALL(zexMemOpenIpcHandles, opened, 0, "ipc_memory", p->context, p->device, count, ipc, 0,
+	     &opened);
+	CALL(zeIntelMemMapDeviceMemToHost, shown, 0, "host_mapping", p->context, memory, &shown,
+	     NULL);
+	CALL(zeMemCloseIpcHandle, opened, 0, "ipc_memory", p->context, opened);
+	CALL(zeMemPutIpcHandle, *(void **)ipc[1].data, 0, "ipc_handle", p->context, ipc[1]);
+	CALL(zeMemPutIpcHandle, *(void **)ipc[0].data, 0, "ipc_handle", p->context, ipc[0]);
+	CALL(zeMemFree, memory, BYTES, "memory", p->context, memory);
+}
+
+/* A function of a table that was asked for by address is another one, below the loader. */
+static void use_table_by_address(struct place *p)
+{
+	EXTENSION(zeGraphCreateExt, zeGraphCreateExt);
+	NEW(zeGraphDestroyExt, "Graph", 6);
+	void *graph;
+
+	CALL(zeGraphCreateExt, graph, 0, "graph", p->context, NULL, &graph);
+	CALL(zeGraphDestroyExt, graph, 0, "graph", graph);
+}
+
+static void use_cache(struct place *p)
+{
+	NEW(zeDeviceReserveCacheExt, "Device", 15);
+
+	CALL(zeDeviceReserveCacheExt, p->device, BYTES, "cache", p->device, 0, BYTES);
+	if (!p->leaks)
+		CALL(zeDeviceReserveCacheExt, p->device, 0, "cache", p->device, 0, 0);
 }
 
 /* The test driver has no such table: these stand for it. */
@@ -232,6 +313,11 @@ static void use_rtas(struct place *p)
 	CALL(zeRTASBuilderDestroyExt, builder, 0, "rtas_builder", builder);
 }
 
+static void set_true(void *flag)
+{
+	*(bool *)flag = true;
+}
+
 static void append_newer(struct place *p, ze_command_list_handle_t list, void *semaphore,
 			 void *executable)
 {
@@ -240,7 +326,10 @@ static void append_newer(struct place *p, ze_command_list_handle_t list, void *s
 	NEW(zeCommandListAppendMemoryCopyWithParameters, "CommandList", 38);
 	NEW(zeCommandListAppendMemoryFillWithParameters, "CommandList", 39);
 	NEW(zeCommandListAppendGraphExt, "CommandList", 50);
+	NEW(zeCommandListAppendHostFunction, "CommandList", 51);
+	NEW(zeRTASBuilderCommandListAppendCopyExt, "RTASBuilder", 3);
 	static char from[64], to[64];
+	bool is_called = false;
 
 	(void)p;
 	CALL(zeCommandListAppendSignalExternalSemaphoreExt, list, 0, "list", list, 1, &semaphore,
@@ -252,7 +341,11 @@ static void append_newer(struct place *p, ze_command_list_handle_t list, void *s
 	CALL(zeCommandListAppendMemoryCopyWithParameters, list, 0, "list", list, to, from,
 	     sizeof(to), NULL, NULL, 0, NULL);
 	CALL(zeCommandListAppendGraphExt, list, 0, "list", list, executable, NULL, NULL, 0, NULL);
-	if (memcmp(to, from, sizeof(to)) || to[0] != 'x') {
+	CALL(zeCommandListAppendHostFunction, list, 0, "list", list, (void *)set_true, &is_called,
+	     NULL, NULL, 0, NULL);
+	CALL(zeRTASBuilderCommandListAppendCopyExt, list, 0, "list", list, to, from, sizeof(to),
+	     NULL, 0, NULL);
+	if (memcmp(to, from, sizeof(to)) || to[0] != 'x' || !is_called) {
 		fprintf(stderr, "the arguments did not arrive\n");
 		exit(1);
 	}
@@ -381,6 +474,10 @@ int main(int argc, char **argv)
 	use_rtas(&p);
 	use_lists(&p);
 	use_file_handles(&p);
+	use_event_extensions(&p);
+	use_memory_extensions(&p);
+	use_table_by_address(&p);
+	use_cache(&p);
 	end_place(&p);
 	printf("done\n");
 	return 0;

@@ -144,9 +144,7 @@ ze_result_t ZE_APICALL fake_zeDriverGetExtensionFunctionAddress(ze_driver_handle
 	NEED(driver_check(driver));
 	NEED_POINTER(name);
 	NEED_POINTER(address);
-	*address = strcmp(name, "zexCounterBasedEventCreate2") ?
-			   NULL :
-			   (void *)fake_zeEventCounterBasedCreate;
+	*address = row_by_address(name);
 	return *address ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 

@@ -47,7 +47,18 @@
 	X(RTAS_BUILDER, "rtas_builder")                                                            \
 	X(RTAS_OPERATION, "rtas_operation")                                                        \
 	X(GRAPH, "graph")                                                                          \
-	X(EXEC_GRAPH, "executable_graph")
+	X(EXEC_GRAPH, "executable_graph")                                                          \
+	X(REGISTERED_MEMORY, "registered_memory")                                                  \
+	X(METRIC_QUERY_POOL, "metric_query_pool")                                                  \
+	X(METRIC_QUERY, "metric_query")                                                            \
+	X(METRIC_STREAMER, "metric_streamer")                                                      \
+	X(METRIC_TRACER, "metric_tracer")                                                          \
+	X(METRIC_DECODER, "metric_decoder")                                                        \
+	X(METRIC_GROUP, "metric_group")                                                            \
+	X(METRIC, "metric")                                                                        \
+	X(METRIC_CALCULATION, "metric_calculation")                                                \
+	X(API_TRACER, "api_tracer")                                                                \
+	X(DEBUG_SESSION, "debug_session")
 
 enum kind {
 #define X(id, name) KIND_##id,
@@ -127,6 +138,9 @@ ze_result_t request_enter(const char *function);
 /* Sets an output structure, keeping the caller's stype and pNext chain. */
 #define SET_PROPERTIES(p, ...)                                                                     \
 	(*(p) = (__typeof__(*(p))){ .stype = (p)->stype, .pNext = (p)->pNext, __VA_ARGS__ })
+
+/* rows.c: the function that zeDriverGetExtensionFunctionAddress finds; NULL: none */
+void *row_by_address(const char *name);
 
 /* device.c */
 ze_result_t driver_check(ze_driver_handle_t driver);

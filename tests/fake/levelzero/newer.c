@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fake.h"
+#include "tables.h"
 
 struct plain {
 	struct object base;
@@ -18,6 +19,9 @@ struct plain {
 struct event_ipc {
 	char magic[8];
 };
+
+/* of an IPC handle, and the tiles that memory has */
+enum { TILE_BYTE = 7, TILES = 2 };
 
 static const char event_magic[8] = "gtevent";
 
@@ -61,6 +65,15 @@ ze_result_t fake_zeDeviceGetRootDevice(ze_device_handle_t device, ze_device_hand
 ze_result_t fake_zeDeviceSynchronize(ze_device_handle_t device)
 {
 	ENTER(zeDeviceSynchronize);
+	return device_check(device);
+}
+
+/* A size of 0 returns what was reserved; nothing is. */
+ze_result_t fake_zeDeviceReserveCacheExt(ze_device_handle_t device, size_t level, size_t size)
+{
+	ENTER(zeDeviceReserveCacheExt);
+	(void)level;
+	(void)size;
 	return device_check(device);
 }
 
@@ -158,6 +171,32 @@ ze_result_t fake_zeCommandListAppendGraphExt(ze_command_list_handle_t list, void
 	return list_append(list, &nothing, signal, wait_count, waits);
 }
 
+/* The function is called at once: the device works on the thread that submits. */
+ze_result_t fake_zeCommandListAppendHostFunction(ze_command_list_handle_t list, void *function,
+						 void *data, const void *next,
+						 ze_event_handle_t signal, uint32_t wait_count,
+						 ze_event_handle_t *waits)
+{
+	const struct command nothing = { .op = OP_NOTHING };
+
+	ENTER(zeCommandListAppendHostFunction);
+	(void)next;
+	NEED_POINTER(function);
+	NEED(object_check(list, KIND_LIST));
+	((void (*)(void *))function)(data);
+	return list_append(list, &nothing, signal, wait_count, waits);
+}
+
+ze_result_t fake_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t list, void *dst,
+						       const void *src, size_t size,
+						       ze_event_handle_t signal,
+						       uint32_t wait_count,
+						       ze_event_handle_t *waits)
+{
+	ENTER(zeRTASBuilderCommandListAppendCopyExt);
+	return fake_zeCommandListAppendMemoryCopy(list, dst, src, size, signal, wait_count, waits);
+}
+
 ze_result_t fake_zeImageViewCreateExt(ze_context_handle_t context, ze_device_handle_t device,
 				      const ze_image_desc_t *desc, ze_image_handle_t image,
 				      ze_image_handle_t *view)
@@ -189,14 +228,28 @@ ze_result_t fake_zeEventCounterBasedCreate(ze_context_handle_t context, ze_devic
 	return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t fake_zexCounterBasedEventCreate(ze_context_handle_t context, ze_device_handle_t device,
+					    uint64_t *device_address, uint64_t *host_address,
+					    uint64_t value, const ze_event_desc_t *desc,
+					    ze_event_handle_t *event)
+{
+	ENTER(zexCounterBasedEventCreate);
+	(void)device_address;
+	(void)host_address;
+	(void)value;
+	return fake_zeEventCounterBasedCreate(context, device, desc, event);
+}
+
 ze_result_t fake_zeEventCounterBasedGetIpcHandle(ze_event_handle_t event,
 						 struct fake_ipc_event *handle)
 {
 	ENTER(zeEventCounterBasedGetIpcHandle);
 	NEED(object_check(event, KIND_EVENT));
 	NEED_POINTER(handle);
+	/* its first eight bytes tell it from those of other events */
 	memset(handle, 0, sizeof(*handle));
-	memcpy(handle->data, event_magic, sizeof(event_magic));
+	memcpy(handle->data, &event, sizeof(event));
+	memcpy(handle->data + sizeof(event), event_magic, sizeof(event_magic));
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -207,7 +260,7 @@ ze_result_t fake_zeEventCounterBasedOpenIpcHandle(ze_context_handle_t context,
 	ENTER(zeEventCounterBasedOpenIpcHandle);
 	NEED(object_check(context, KIND_CONTEXT));
 	NEED_POINTER(event);
-	if (memcmp(handle.data, event_magic, sizeof(event_magic)))
+	if (memcmp(handle.data + sizeof(*event), event_magic, sizeof(event_magic)))
 		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 	*event = (ze_event_handle_t)object_new(KIND_IPC_EVENT, struct event);
 	return *event ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -235,7 +288,46 @@ ze_result_t fake_zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handl
 {
 	ENTER(zeMemPutIpcHandle);
 	NEED(object_check(context, KIND_CONTEXT));
-	return memory_ipc_put(handle);
+	return handle.data[TILE_BYTE] ? ZE_RESULT_SUCCESS : memory_ipc_put(handle);
+}
+
+/* As if the memory lay on two tiles: the second handle differs from the first in one byte. */
+ze_result_t fake_zexMemGetIpcHandles(ze_context_handle_t context, const void *ptr, uint32_t *count,
+				     ze_ipc_mem_handle_t *handles)
+{
+	ENTER(zexMemGetIpcHandles);
+	NEED(object_check(context, KIND_CONTEXT));
+	NEED_POINTER(ptr);
+	NEED_POINTER(count);
+	if (!*count || *count > TILES)
+		*count = TILES;
+	for (uint32_t i = 0; handles && i < *count; i++) {
+		NEED(memory_ipc_get(ptr, &handles[i]));
+		handles[i].data[TILE_BYTE] = (char)i;
+	}
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t fake_zexMemOpenIpcHandles(ze_context_handle_t context, ze_device_handle_t device,
+				      uint32_t count, ze_ipc_mem_handle_t *handles,
+				      ze_ipc_memory_flags_t flags, void **out)
+{
+	ENTER(zexMemOpenIpcHandles);
+	NEED_POINTER(handles);
+	return count ? fake_zeMemOpenIpcHandle(context, device, handles[0], flags, out) :
+		       ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+ze_result_t fake_zeIntelMemMapDeviceMemToHost(ze_context_handle_t context, const void *ptr,
+					      void **out, void *next)
+{
+	ENTER(zeIntelMemMapDeviceMemToHost);
+	(void)next;
+	NEED(object_check(context, KIND_CONTEXT));
+	NEED_POINTER(ptr);
+	NEED_POINTER(out);
+	*out = (void *)ptr;
+	return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t fake_zeMemGetIpcHandleWithProperties(ze_context_handle_t context, const void *ptr,

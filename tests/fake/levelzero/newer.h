@@ -31,6 +31,8 @@ ze_result_t fake_zeDeviceImportExternalSemaphoreExt(ze_device_handle_t device, c
 						    void **semaphore);
 ze_result_t fake_zeDeviceReleaseExternalSemaphoreExt(void *semaphore);
 
+ze_result_t fake_zeDeviceReserveCacheExt(ze_device_handle_t device, size_t level, size_t size);
+
 ze_result_t fake_zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout);
 ze_result_t fake_zeCommandListGetDeviceHandle(ze_command_list_handle_t list,
 					      ze_device_handle_t *device);
@@ -112,5 +114,28 @@ ze_result_t fake_zeGraphCreateExt(ze_context_handle_t context, const void *next,
 ze_result_t fake_zeGraphInstantiateExt(void *graph, const void *next, void **executable);
 ze_result_t fake_zeGraphDestroyExt(void *graph);
 ze_result_t fake_zeExecutableGraphDestroyExt(void *executable);
+
+ze_result_t fake_zeCommandListAppendHostFunction(ze_command_list_handle_t list, void *function,
+						 void *data, const void *next,
+						 ze_event_handle_t signal, uint32_t wait_count,
+						 ze_event_handle_t *waits);
+ze_result_t fake_zeRTASBuilderCommandListAppendCopyExt(ze_command_list_handle_t list, void *dst,
+						       const void *src, size_t size,
+						       ze_event_handle_t signal,
+						       uint32_t wait_count,
+						       ze_event_handle_t *waits);
+
+/* handed out by address alone */
+ze_result_t fake_zexCounterBasedEventCreate(ze_context_handle_t context, ze_device_handle_t device,
+					    uint64_t *device_address, uint64_t *host_address,
+					    uint64_t value, const ze_event_desc_t *desc,
+					    ze_event_handle_t *event);
+ze_result_t fake_zexMemGetIpcHandles(ze_context_handle_t context, const void *ptr, uint32_t *count,
+				     ze_ipc_mem_handle_t *handles);
+ze_result_t fake_zexMemOpenIpcHandles(ze_context_handle_t context, ze_device_handle_t device,
+				      uint32_t count, ze_ipc_mem_handle_t *handles,
+				      ze_ipc_memory_flags_t flags, void **out);
+ze_result_t fake_zeIntelMemMapDeviceMemToHost(ze_context_handle_t context, const void *ptr,
+					      void **out, void *next);
 
 #endif

@@ -70,6 +70,24 @@ static ze_result_t set_stubs(ze_api_version_t version, void **table, int count)
 	return ZE_RESULT_SUCCESS;
 }
 
+/* rows.c has functions of these names with parameters of their own */
+#define DECLARE_ROW(index, minor, function) ze_result_t fake_##function();
+#define DECLARE_TOOLS(name, count, SLOTS)   SLOTS(DECLARE_ROW)
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+TOOLS_TABLES(DECLARE_TOOLS)
+
+/* The C name differs from the exported one, as above. */
+#define DEFINE_TOOLS(name, count, SLOTS)                                                           \
+	FAKE_EXPORT ze_result_t tools_table_##name(ze_api_version_t version, void *table) __asm__( \
+		"zetGet" #name "ProcAddrTable");                                                   \
+	ze_result_t tools_table_##name(ze_api_version_t version, void *table)                      \
+	{                                                                                          \
+		NEED(set_stubs(version, table, count));                                            \
+		SLOTS(SET_NEW)                                                                     \
+		return ZE_RESULT_SUCCESS;                                                          \
+	}
+TOOLS_TABLES(DEFINE_TOOLS)
+
 #define DEFINE_OTHER(getter, type, count)                                                          \
 	ze_result_t ZE_APICALL getter(ze_api_version_t version, type *table)                       \
 	{                                                                                          \

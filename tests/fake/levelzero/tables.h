@@ -45,7 +45,7 @@
 	FN(CanAccessPeer, 0, zeDeviceCanAccessPeer)                                                \
 	FN(GetStatus, 0, zeDeviceGetStatus)                                                        \
 	FN(GetGlobalTimestamps, 1, zeDeviceGetGlobalTimestamps)                                    \
-	STUB(ReserveCacheExt, 2)                                                                   \
+	FN(ReserveCacheExt, 2, zeDeviceReserveCacheExt)                                            \
 	STUB(SetCacheAdviceExt, 2)                                                                 \
 	FN(PciGetPropertiesExt, 3, zeDevicePciGetPropertiesExt)                                    \
 	NEW(18, 7, zeDeviceGetRootDevice)                                                          \
@@ -115,7 +115,8 @@
 	NEW(39, 16, zeCommandListAppendMemoryFillWithParameters)                                   \
 	NEW(40, 16, zeCommandListImmediateAppendCommandListsWithParameters)                        \
 	NEW(48, 17, zeCommandListEndGraphCaptureExt)                                               \
-	NEW(50, 17, zeCommandListAppendGraphExt)
+	NEW(50, 17, zeCommandListAppendGraphExt)                                                   \
+	NEW(51, 17, zeCommandListAppendHostFunction)
 
 #define COMMAND_LIST_EXP_SLOTS(FN, STUB, NEW)                                                      \
 	NEW(0, 9, zeCommandListCreateCloneExp)                                                     \
@@ -249,6 +250,7 @@
 
 #define RTAS_BUILDER_SLOTS(FN, STUB, NEW)                                                          \
 	NEW(0, 13, zeRTASBuilderCreateExt)                                                         \
+	NEW(3, 13, zeRTASBuilderCommandListAppendCopyExt)                                          \
 	NEW(4, 13, zeRTASBuilderDestroyExt)
 
 #define RTAS_OPERATION_EXP_SLOTS(FN, STUB, NEW)                                                    \
@@ -305,24 +307,82 @@
 	NEW_TABLE(Graph, GRAPH_SLOTS)                                                              \
 	NEW_TABLE(ExecutableGraph, EXECUTABLE_GRAPH_SLOTS)
 
+/* Those of the tools API that have a function; the functions are made by rows.c. */
+#define TOOLS_CONTEXT_SLOTS(NEW) NEW(0, 0, zetContextActivateMetricGroups)
+
+#define TOOLS_COMMAND_LIST_SLOTS(NEW)                                                              \
+	NEW(0, 0, zetCommandListAppendMetricStreamerMarker)                                        \
+	NEW(1, 0, zetCommandListAppendMetricQueryBegin)                                            \
+	NEW(2, 0, zetCommandListAppendMetricQueryEnd)                                              \
+	NEW(3, 0, zetCommandListAppendMetricMemoryBarrier)
+
+#define TOOLS_COMMAND_LIST_EXP_SLOTS(NEW) NEW(0, 13, zetCommandListAppendMarkerExp)
+
+#define TOOLS_DEVICE_EXP_SLOTS(NEW) NEW(1, 11, zetDeviceCreateMetricGroupsFromMetricsExp)
+
+#define METRIC_GROUP_EXP_SLOTS(NEW)                                                                \
+	NEW(4, 9, zetMetricGroupCreateExp)                                                         \
+	NEW(8, 9, zetMetricGroupDestroyExp)
+
+#define METRIC_EXP_SLOTS(NEW)                                                                      \
+	NEW(0, 9, zetMetricCreateFromProgrammableExp)                                              \
+	NEW(1, 9, zetMetricDestroyExp)                                                             \
+	NEW(2, 12, zetMetricCreateFromProgrammableExp2)
+
+#define METRIC_STREAMER_SLOTS(NEW)                                                                 \
+	NEW(0, 0, zetMetricStreamerOpen)                                                           \
+	NEW(1, 0, zetMetricStreamerClose)
+
+#define METRIC_QUERY_POOL_SLOTS(NEW)                                                               \
+	NEW(0, 0, zetMetricQueryPoolCreate)                                                        \
+	NEW(1, 0, zetMetricQueryPoolDestroy)
+
+#define METRIC_QUERY_SLOTS(NEW)                                                                    \
+	NEW(0, 0, zetMetricQueryCreate)                                                            \
+	NEW(1, 0, zetMetricQueryDestroy)
+
+#define METRIC_TRACER_EXP_SLOTS(NEW)                                                               \
+	NEW(0, 11, zetMetricTracerCreateExp)                                                       \
+	NEW(1, 11, zetMetricTracerDestroyExp)
+
+#define METRIC_DECODER_EXP_SLOTS(NEW)                                                              \
+	NEW(0, 11, zetMetricDecoderCreateExp)                                                      \
+	NEW(1, 11, zetMetricDecoderDestroyExp)
+
+#define TRACER_EXP_SLOTS(NEW)                                                                      \
+	NEW(0, 0, zetTracerExpCreate)                                                              \
+	NEW(1, 0, zetTracerExpDestroy)
+
+#define DEBUG_SLOTS(NEW)                                                                           \
+	NEW(0, 0, zetDebugAttach)                                                                  \
+	NEW(1, 0, zetDebugDetach)
+
+/* TOOLS(name in the getter, slots in version 1.4, which are stubs, functions among them) */
+#define TOOLS_TABLES(TOOLS)                                                                        \
+	TOOLS(Context, 1, TOOLS_CONTEXT_SLOTS)                                                     \
+	TOOLS(CommandList, 4, TOOLS_COMMAND_LIST_SLOTS)                                            \
+	TOOLS(CommandListExp, 0, TOOLS_COMMAND_LIST_EXP_SLOTS)                                     \
+	TOOLS(DeviceExp, 0, TOOLS_DEVICE_EXP_SLOTS)                                                \
+	TOOLS(MetricGroupExp, 1, METRIC_GROUP_EXP_SLOTS)                                           \
+	TOOLS(MetricExp, 0, METRIC_EXP_SLOTS)                                                      \
+	TOOLS(MetricStreamer, 3, METRIC_STREAMER_SLOTS)                                            \
+	TOOLS(MetricQueryPool, 2, METRIC_QUERY_POOL_SLOTS)                                         \
+	TOOLS(MetricQuery, 4, METRIC_QUERY_SLOTS)                                                  \
+	TOOLS(MetricTracerExp, 0, METRIC_TRACER_EXP_SLOTS)                                         \
+	TOOLS(MetricDecoderExp, 0, METRIC_DECODER_EXP_SLOTS)                                       \
+	TOOLS(TracerExp, 5, TRACER_EXP_SLOTS)                                                      \
+	TOOLS(Debug, 11, DEBUG_SLOTS)
+
 /*
  * OTHER(getter, its structure, slots in version 1.4): tools and sysman, stubs throughout. A caller
  * older than 1.4 gets its table back as it was.
  */
 #define OTHER_TABLES(OTHER)                                                                        \
 	OTHER(zetGetDeviceProcAddrTable, zet_device_dditable_t, 1)                                 \
-	OTHER(zetGetContextProcAddrTable, zet_context_dditable_t, 1)                               \
-	OTHER(zetGetCommandListProcAddrTable, zet_command_list_dditable_t, 4)                      \
 	OTHER(zetGetModuleProcAddrTable, zet_module_dditable_t, 1)                                 \
 	OTHER(zetGetKernelProcAddrTable, zet_kernel_dditable_t, 1)                                 \
 	OTHER(zetGetMetricGroupProcAddrTable, zet_metric_group_dditable_t, 3)                      \
-	OTHER(zetGetMetricGroupExpProcAddrTable, zet_metric_group_exp_dditable_t, 1)               \
 	OTHER(zetGetMetricProcAddrTable, zet_metric_dditable_t, 2)                                 \
-	OTHER(zetGetMetricStreamerProcAddrTable, zet_metric_streamer_dditable_t, 3)                \
-	OTHER(zetGetMetricQueryPoolProcAddrTable, zet_metric_query_pool_dditable_t, 2)             \
-	OTHER(zetGetMetricQueryProcAddrTable, zet_metric_query_dditable_t, 4)                      \
-	OTHER(zetGetTracerExpProcAddrTable, zet_tracer_exp_dditable_t, 5)                          \
-	OTHER(zetGetDebugProcAddrTable, zet_debug_dditable_t, 11)                                  \
 	OTHER(zesGetDriverProcAddrTable, zes_driver_dditable_t, 2)                                 \
 	OTHER(zesGetSchedulerProcAddrTable, zes_scheduler_dditable_t, 8)                           \
 	OTHER(zesGetPerformanceFactorProcAddrTable, zes_performance_factor_dditable_t, 3)          \

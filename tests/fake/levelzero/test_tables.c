@@ -75,7 +75,21 @@ static const struct table tables[] = {
 	{ .getter = "zeGetGraphProcAddrTable", .since = { 0, 17 }, .sizes = { 0, 7 } },
 	{ .getter = "zeGetExecutableGraphProcAddrTable", .since = { 0, 17 }, .sizes = { 0, 2 } },
 	{ .getter = "zesGetDeviceProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 29 } },
-	{ .getter = "zetGetDebugProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 11 } },
+	{ .getter = "zetGetContextProcAddrTable", .since = { 0 }, .sizes = { 1 } },
+	{ .getter = "zetGetCommandListProcAddrTable", .since = { 0 }, .sizes = { 4 } },
+	{ .getter = "zetGetCommandListExpProcAddrTable", .since = { 0, 13 }, .sizes = { 0, 1 } },
+	{ .getter = "zetGetDeviceExpProcAddrTable", .since = { 0, 11, 13 }, .sizes = { 0, 2, 4 } },
+	{ .getter = "zetGetMetricGroupExpProcAddrTable",
+	  .since = { 0, 2, 5, 6, 9 },
+	  .sizes = { 0, 1, 2, 4, 9 } },
+	{ .getter = "zetGetMetricExpProcAddrTable", .since = { 0, 9, 12 }, .sizes = { 0, 2, 3 } },
+	{ .getter = "zetGetMetricStreamerProcAddrTable", .since = { 0 }, .sizes = { 3 } },
+	{ .getter = "zetGetMetricQueryPoolProcAddrTable", .since = { 0 }, .sizes = { 2 } },
+	{ .getter = "zetGetMetricQueryProcAddrTable", .since = { 0 }, .sizes = { 4 } },
+	{ .getter = "zetGetMetricTracerExpProcAddrTable", .since = { 0, 11 }, .sizes = { 0, 6 } },
+	{ .getter = "zetGetMetricDecoderExpProcAddrTable", .since = { 0, 11 }, .sizes = { 0, 3 } },
+	{ .getter = "zetGetTracerExpProcAddrTable", .since = { 0 }, .sizes = { 5 } },
+	{ .getter = "zetGetDebugProcAddrTable", .since = { 0, 5 }, .sizes = { 11, 12 } },
 };
 
 static int failures;
