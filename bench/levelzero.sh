@@ -22,9 +22,19 @@ if [ -z "$driver" ]; then
 	driver=$work/libze_fake.so
 	# a build without tests still gets a driver to measure on
 	cc -O2 -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -pthread -o "$driver" \
-		$(find "$source" -name '*.c' ! -name 'test_*') ||
+		-I "$bench/../src" $(find "$source" -name '*.c' ! -name 'test_*' ! -name checkers.c) ||
 		skip "the test driver does not build"
 fi
+
+# The processor time of one bare call, in ns.
+bare_call() {
+	env ZE_ENABLE_ALT_DRIVERS="$driver" "$program" --processor >"$work/bare" || die "$program failed"
+	value_of processor "$work/bare"
+}
+
+alone=$(bare_call)
+[ "$alone" -lt 1000 ] ||
+	die "a bare call takes $alone ns: another tool on this machine probes the Level Zero loader"
 
 # Runs the program once: NAME of the variant, environment…
 run_once() {
@@ -90,3 +100,19 @@ awk -F '\t' '
 				printf "| %s | %d | %d | %.1f |\n", order[i], calls[order[i]],
 					bytes[order[i]], bytes[order[i]] / calls[order[i]]
 	}' "$work/sizes"
+
+# What attach costs a process that it does not follow, and that uses the same library.
+[ "$(id -u)" = 0 ] && "$build/gputrack" attach --help >/dev/null 2>&1 || exit 0
+sleep 600 &
+sleeper=$!
+"$build/gputrack" attach -i 0 -o "$work/beside.gt" -p $sleeper >/dev/null 2>"$work/attach" &
+attach=$!
+while kill -0 $attach 2>/dev/null && ! grep -q 'gputrack: tracking' "$work/attach"; do
+	sleep 0.1
+done
+beside=$(bare_call)
+kill -INT $attach 2>/dev/null && wait $attach || true
+kill $sleeper
+echo
+echo "A bare call takes $alone ns of processor time, and $beside ns while \`gputrack attach\` follows another" \
+	"process, one that makes no call at all."
