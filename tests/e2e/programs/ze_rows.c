@@ -4,8 +4,8 @@
  * each row of the tools API and of the functions that are handed out by address.
  *
  * usage: ze_rows [--leak] LAYER.so DRIVER.so	through tables of version 1.18, and by address
- *        ze_rows [--leak] LOADER.so		functions that a loader exports, when a line has been
- * read
+ *        ze_rows [--leak] LOADER.so		functions that a loader exports, when a line has
+ * been read
  *
  * Creations are followed by the ends of all that was created; --leak leaves out the ends. Prints a
  * line for each event: function, effect, and the handle.
