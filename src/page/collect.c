@@ -340,10 +340,9 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 {
 	struct gt_page *h = ((const struct filling *)context)->page;
 	const char *name = gt_recording_series(h->recording, sample->series)->name;
-	/* the page's charts have no line for how much there is */
-	struct gt_page_samples *samples = strcmp(name, GT_SERIES_DEVICE_CAPACITY) ?
-						  samples_of(h, sample->series, process) :
-						  NULL;
+	/* the page's charts have no line for how much there is, and none for work */
+	bool is_shown = strcmp(name, GT_SERIES_DEVICE_CAPACITY) && strcmp(name, GT_SERIES_GPU_BUSY);
+	struct gt_page_samples *samples = is_shown ? samples_of(h, sample->series, process) : NULL;
 	double value = (double)sample->value;
 
 	if (samples)

@@ -277,6 +277,27 @@ def test_a_report_is_exported_first(case):
         assert not case.path("n.gt").exists()
 
 
+def test_memory_held_while_the_gpu_idles_is_measured(case):
+    """1 GiB from 1 s to the end at 11 s; work from 3 to 5 s, overlapping, and from 6 to 7 s."""
+    export = Export()
+    export.alloc(10**9, 0x1000, GIB)
+    for table, start, end in (("KERNEL", 3, 4), ("KERNEL", 6, 7), ("MEMCPY", 3.5, 5)):
+        export.insert(f"CUPTI_ACTIVITY_KIND_{table}", start=int(start * 1e9), end=int(end * 1e9),
+                      deviceId=0)
+    export.insert("ANALYSIS_DETAILS", duration=11 * 10**9)
+    take(case, export)
+    idle = case.report("x.gt", "idle")
+    assert idle["known"] and idle["busy_ns"] == 3 * 10**9, idle
+    assert [round(idle[f"{k}_byte_seconds"] / GIB, 3) for k in
+            ("held", "idle_before", "idle_between", "idle_after")] == [10, 2, 1, 4], idle
+    text = case.gputrack("report", "x.gt", "-a", "idle").out
+    assert "IDLE  70 % of the device memory" in text and "57 %  of that after the last" in text
+    export = Export()
+    export.alloc(1000, 0x1000, GIB)
+    take(case, export, "n")
+    assert "No GPU work was recorded" in case.gputrack("report", "n.gt", "-a", "idle").out
+
+
 # nvidia-smi beside an export.
 
 def steps():

@@ -503,8 +503,9 @@ static int try_to_read(struct reading *r, bool sorted, struct gt_error *error)
 	r->sorted = sorted;
 	r->last = INT64_MIN;
 	r->traces = gt_nsys_traces_new(import->folder, r->base_ns, import->profile.start_real_ns);
-	gt_nsys_traces_devices(r->traces, &import->profile);
-	e = read_all(r, error);
+	e = gt_nsys_traces_devices(r->traces, &import->profile, &r->database, error);
+	if (!e)
+		e = read_all(r, error);
 	if (e) {
 		gt_nsys_traces_remove(r->traces);
 		free(import->calls);

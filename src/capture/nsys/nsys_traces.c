@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "capture/nsys/nsys_busy.h"
 
 enum { DEVICES_MAX = 63, TRACES_MAX = 4096 };
 
@@ -141,19 +142,11 @@ uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device, const 
 	return (uint16_t)(device + 1);
 }
 
-void gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile)
+static void write_capacities(struct gt_writer *w, const struct gt_nsys_profile *profile,
+			     uint64_t base_ns)
 {
-	char path[PATH_MAX];
-	struct gt_writer *w;
-	struct gt_lane *lane = NULL;
+	struct gt_lane *lane = gt_lane_acquire(w, 0, "devices");
 
-	snprintf(path, sizeof path, "%.4000s/" GT_SYSTEM_TRACE, t->folder);
-	if (!profile->gpu_count ||
-	    gt_writer_open(&w, path,
-			   &(struct gt_writer_options){ .start_ns = t->base_ns,
-							.start_real_ns = t->start_real_ns }))
-		return;
-	lane = gt_lane_acquire(w, 0, "devices");
 	for (size_t i = 0; lane && i < profile->gpu_count; i++) {
 		const struct gt_nsys_gpu *gpu = &profile->gpus[i];
 		char subject[128];
@@ -161,14 +154,31 @@ void gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profi
 
 		snprintf(subject, sizeof subject, "GPU %lld: %s", (long long)gpu->id, gpu->name);
 		if (gpu->bytes && gpu->bytes <= INT64_MAX)
-			gt_lane_sample(lane, gt_writer_series(w, &series), t->base_ns,
+			gt_lane_sample(lane, gt_writer_series(w, &series), base_ns,
 				       (int64_t)gpu->bytes);
 	}
 	if (lane)
 		gt_lane_release(lane);
+}
+
+int gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile,
+			   const struct gt_database *d, struct gt_error *error)
+{
+	struct gt_writer_options options = { .start_ns = t->base_ns,
+					     .start_real_ns = t->start_real_ns };
+	char path[PATH_MAX];
+	struct gt_writer *w;
+	int e;
+
+	snprintf(path, sizeof path, "%.4000s/" GT_SYSTEM_TRACE, t->folder);
+	if ((!profile->gpu_count && !gt_nsys_has_work(d)) || gt_writer_open(&w, path, &options))
+		return 0;
+	t->has_system = true;
+	write_capacities(w, profile, t->base_ns);
+	e = gt_nsys_busy_write(w, d, t->base_ns, error);
 	gt_writer_end_at(w, t->base_ns);
 	gt_writer_free(w);
-	t->has_system = true;
+	return e;
 }
 
 void gt_nsys_traces_remove(struct gt_nsys_traces *t)

@@ -23,8 +23,9 @@ struct gt_nsys_traces *gt_nsys_traces_new(const char *folder, uint64_t base_ns,
 /* Ends all traces at `end_ns`. 0, or why one could not be written. */
 int gt_nsys_traces_end(struct gt_nsys_traces *t, uint64_t end_ns, struct gt_error *error);
 void gt_nsys_traces_free(struct gt_nsys_traces *t);
-/* Writes the capacities of the GPUs, as samples of the whole system. */
-void gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile);
+/* Writes the GPUs' capacities, and when they worked, as samples of the whole system. */
+int gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profile *profile,
+			   const struct gt_database *d, struct gt_error *error);
 /* Removes all files that were written. */
 void gt_nsys_traces_remove(struct gt_nsys_traces *t);
 
