@@ -226,12 +226,23 @@ static bool has_effect(const struct gt_call *call, const struct gt_function *fn,
 	       (int32_t)call->ret == ZE_MODULE_LINK_FAILURE;
 }
 
+/* CUDA's runtime releases its resources after the driver's exit handler has ended the driver. */
+static bool is_after_the_driver(const struct gt_call *call, const struct gt_function *fn)
+{
+	enum { CUDA_DEINITIALIZED = 4 };
+
+	return fn->api == GT_CUDA && gt_function_ends(fn) &&
+	       (int32_t)call->ret == CUDA_DEINITIALIZED;
+}
+
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context)
 {
 	const struct gt_function *fn = &gt_functions[call->function];
 	bool succeeded = gt_call_succeeded(call);
 
+	if (is_after_the_driver(call, fn))
+		return;
 	/* one failed event, however many effects the call would have had */
 	if (!succeeded)
 		emit_failure(call, emit, context);

@@ -206,3 +206,15 @@ func main() { fmt.Println(C.use()) }
         tried += 1
     if not tried:
         case.skip("neither rustc nor go is installed")
+
+
+def test_what_the_runtime_releases_after_the_driver_has_ended_is_no_event(case):
+    """CUDA_ERROR_DEINITIALIZED: nothing was released, and nobody made a mistake."""
+    run, events = as_bare(case, "a.gt", case.program("cuda_asks"), "handle", FAKE_CUDA_FAIL="cuMemFree_v2:8:4")
+    assert run.out == "cuMemFree fails with 4\n", run.out
+    assert functions(events).count("cuMemFree_v2") == 7
+    summary = case.report("a.gt", "summary")
+    assert not summary.get("failures"), summary["failures"]
+    # any other failure is one
+    as_bare(case, "b.gt", case.program("cuda_asks"), "handle", FAKE_CUDA_FAIL="cuMemFree_v2:8:1")
+    assert case.report("b.gt", "summary")["failures"]

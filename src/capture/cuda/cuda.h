@@ -39,5 +39,5 @@ uint16_t gt_cuda_place(const struct gt_call *call, enum gt_function_id row, CUco
 /* The direct way: after a call that loaded code, its static variables are recorded … */
 void gt_cuda_code_loaded(enum gt_function_id function, const uint64_t *argv, CUcontext context,
 			 const void *caller);
-/* … and before one that unloads it, that they end. */
-void gt_cuda_code_unloads(uint64_t module, const void *caller);
+/* … and after one that unloaded it, that they have ended. */
+void gt_cuda_code_unloaded(uint64_t module, const void *caller);

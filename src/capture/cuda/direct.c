@@ -8,6 +8,7 @@
 #include "capture/cuda/direct.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/row_check.h"
@@ -70,19 +71,26 @@ static bool is_code(const struct gt_function *fn)
 	return fn->kind == GT_LIBRARY || fn->kind == GT_MODULE;
 }
 
-static __attribute__((noinline)) void before(enum gt_function_id function, uint64_t *argv,
-					     const void *caller)
+/* The runtime releases all it holds when the process ends, in handlers that it has by now. */
+static void expect_exit(void)
 {
-	gt_cuda_before(function, argv);
-	if (is_code(&gt_functions[function]) && gt_function_ends(&gt_functions[function]))
-		gt_cuda_code_unloads(argv[0], caller);
+	static _Atomic bool is_expected;
+
+	if (!atomic_exchange(&is_expected, true))
+		atexit(gt_cuda_driver_exiting);
 }
 
 static __attribute__((noinline)) void after(enum gt_function_id function, const uint64_t *argv,
 					    const void *caller)
 {
+	const struct gt_function *fn = &gt_functions[function];
+
 	gt_cuda_after(function, argv);
-	if (is_code(&gt_functions[function]) && !gt_function_ends(&gt_functions[function]))
+	if (function == GT_FN_cuDevicePrimaryCtxRetain)
+		expect_exit();
+	if (is_code(fn) && gt_function_ends(fn))
+		gt_cuda_code_unloaded(argv[0], caller);
+	else if (is_code(fn))
 		gt_cuda_code_loaded(function, argv, current_context(), caller);
 }
 
@@ -100,7 +108,7 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 		CUresult result;                                                                   \
                                                                                                    \
 		if (special)                                                                       \
-			before(GT_FN_##fn, argv, __builtin_return_address(0));                     \
+			gt_cuda_before(GT_FN_##fn, argv);                                          \
 		gt_guest_begin(&g, special ? gt_cuda_row(GT_FN_##fn, argv) : GT_FN_##fn, argv,     \
 			       __builtin_return_address(0));                                       \
 		result = next(NAMES(__VA_ARGS__));                                                 \

@@ -113,7 +113,7 @@ void gt_cuda_code_loaded(enum gt_function_id function, const uint64_t *argv, CUc
 		gt_cuda_image_variables(code, record, &loaded);
 }
 
-void gt_cuda_code_unloads(uint64_t module, const void *caller)
+void gt_cuda_code_unloaded(uint64_t module, const void *caller)
 {
 	struct loaded loaded = { .module = module, .caller = caller };
 

@@ -216,24 +216,12 @@ static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id r
 
 static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
 
-/* CUDA's runtime releases its resources after the driver's exit handler has ended the driver. */
-static bool is_after_the_driver(const struct gt_event *event)
-{
-	enum { CUDA_DEINITIALIZED = 4 };
-	const struct gt_function *fn = &gt_functions[event->function];
-
-	return event->failed && event->result == CUDA_DEINITIALIZED && fn->api == GT_CUDA &&
-	       gt_function_ends(fn);
-}
-
 static void emit(void *context, const struct gt_event *event)
 {
 	struct emission *e = context;
 	const struct gt_listener *l = &e->tracer->options.listener;
 	struct gt_event changed = *event;
 
-	if (is_after_the_driver(event))
-		return;
 	changed.function = gt_inferred_row((enum gt_function_id)event->function, e->replica->words);
 	/* the end of a context created before gputrack attached */
 	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->words[0]))
