@@ -17,6 +17,7 @@
 #include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
+#include "guest/output_mark.h"
 #include "guest/own_stack.h"
 #include "guest/unfollowed.h"
 #include "trace/layout.h"
@@ -271,32 +272,6 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	copy[fn->handle.arg] = count ? (uint64_t)(uintptr_t)(copy + fn->argc) : 0;
 }
 
-/* An address of ours, which no driver hands out, is written where the driver may put a result. */
-static uint64_t marker_of(const struct gt_guest_call *g)
-{
-	return (uint64_t)(uintptr_t)&g->output;
-}
-
-static void mark_output(struct gt_guest_call *g)
-{
-	g->call.filled = GT_FILLED_UNKNOWN;
-	g->output = gt_call_fills(g->call.function, g->call.argv);
-	if (!g->output)
-		return;
-	g->output_before = *g->output;
-	*g->output = marker_of(g);
-}
-
-/* Tells whether the driver wrote a result; where it did not, restores the program's value. */
-static void read_output(struct gt_guest_call *g)
-{
-	if (!g->output)
-		return;
-	g->call.filled = *g->output == marker_of(g) ? GT_FILLED_NOT : GT_FILLED_IN;
-	if (g->call.filled == GT_FILLED_NOT)
-		*g->output = g->output_before;
-}
-
 /* Valid until the next call; NULL: out of memory. */
 static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_event *event)
 {
@@ -473,7 +448,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 		if (gt_live_table_is_on())
 			gt_call_endings(&g->call, end_live, g);
 	}
-	mark_output(g);
+	gt_output_mark(g);
 	/* last, so that memory we allocate is not charged to the driver */
 	if (g->tracked)
 		gt_tracker_before(&g->tracker, called_ns);
@@ -564,7 +539,7 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	struct returned_call r;
 	struct saved_state saved;
 
-	read_output(g);
+	gt_output_read(g);
 	/*
 	 * Forked inside the driver's call: the call and its trace are the parent's. What it has
 	 * allocated is lost, since a thread that is gone may hold the lock of our memory.
