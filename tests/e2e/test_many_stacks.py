@@ -46,11 +46,11 @@ def test_200_000_distinct_stacks_take_at_most_100_mb(case):
 
 
 def test_names_of_leaks_are_not_all_in_memory(case):
-    """JUnit gives each leak a name of its own."""
+    """JUnit gives each leak a name of its own, of a kilobyte here: kept, they would take twice as much."""
     make(case, "few.gt", "1000", "balanced")
     make(case, "many.gt", "20000", "distinct")
     few, many = (peak_bytes(case, "report", "-f", "junit", name) for name in ("few.gt", "many.gt"))
-    assert 0 < many - few < 20_000 * 700, many - few
+    assert 0 < many - few < 20_000 * 900, many - few
 
 
 def test_each_stack_is_told_apart(case):
