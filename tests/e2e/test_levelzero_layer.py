@@ -347,6 +347,10 @@ def test_a_script_that_drops_the_library_path_is_named(case):
         assert run.status == 0
         said = f"start.sh sets LD_LIBRARY_PATH without its old value (line {number})" in run.err
         assert said == (number > 0) and (run.err == "") == (not number), (lines, run.err)
+    # nothing is tracked, and the script is not why
+    script.write_text("#!/bin/sh\nLD_LIBRARY_PATH=/opt/mine:$LD_LIBRARY_PATH\ntrue\n")
+    run = case.gputrack("run", "-o", "t.gt", script, env=case.levelzero())
+    assert run.status == 0 and "LD_LIBRARY_PATH" not in run.err, run.err
 
 
 @harness.also_on("intel")
