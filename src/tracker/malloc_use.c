@@ -14,7 +14,7 @@
 enum {
 	ERA_CALLS = 1024,            /* of the first era; each later one is twice as long, */
 	ERA_CALLS_MAX = 1 << 20,     /* because handles may live for many calls */
-	SPENT_FREELY_NS = 100000000, /* a busy machine counts several times */
+	SPENT_FREELY_NS = 100000000, /* a reading seems longer on a busy machine */
 	SPENT_SHARE = 32,            /* of the time: 3 % */
 	COST_GROWTH = 16, /* a reading that takes longer than before was interrupted, at first */
 	COST_LEAST_NS = 200,

@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_call.c - calls become the right events, and only those. */
-#include "event/call.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "taken_events.h"
 
-enum { BEGUN = 1000, ENDED = 2000, STACK = 77, TID = 4711, MOST = 16 };
-
-struct taken {
-	struct gt_event events[MOST];
-	size_t count;
-};
-
-static void take(void *context, const struct gt_event *event)
-{
-	struct taken *t = context;
-
-	assert_true(t->count < MOST);
-	t->events[t->count++] = *event;
-}
-
-static uint64_t word(const void *pointer)
-{
-	return (uint64_t)(uintptr_t)pointer;
-}
+enum { STACK = 77, TID = 4711 };
 
 static struct gt_call call_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret)
 {

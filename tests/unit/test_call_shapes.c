@@ -1,32 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_call_shapes.c - calls that create or end depending on an argument; handles in wide arrays.
  */
-#include "event/call.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-enum { BEGUN = 1000, ENDED = 2000, MOST = 4 };
-
-struct taken {
-	struct gt_event events[MOST];
-	size_t count;
-};
-
-static void take(void *context, const struct gt_event *event)
-{
-	struct taken *t = context;
-
-	assert_true(t->count < MOST);
-	t->events[t->count++] = *event;
-}
-
-static uint64_t word(const void *pointer)
-{
-	return (uint64_t)(uintptr_t)pointer;
-}
+#include "taken_events.h"
 
 static struct taken events_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret)
 {
