@@ -111,7 +111,8 @@ static void *work(void *arg)
 	if (w->cpus && pthread_setaffinity_np(pthread_self(), sizeof *w->cpus, w->cpus))
 		fail("cannot pin a thread");
 	warm_up.repeats = warm_up_of(warm_up.repeats);
-	w->from(&warm_up);
+	if (warm_up.repeats)
+		w->from(&warm_up);
 	pthread_barrier_wait(w->start);
 	w->begun_ns = now_ns();
 	w->from(&w->descent);
@@ -238,6 +239,21 @@ struct bench_total bench_calls(const struct bench_plan *plan)
 				       r.threads, run_round(&r, plan, from, &total));
 			}
 	return total;
+}
+
+void bench_once(void (*run)(void *self, long repeats), void *self)
+{
+	static void (*from)(struct descent * d);
+	struct worker w = { .descent = { .run = run, .self = self } };
+	cpu_set_t one;
+	int cores;
+
+	if (!from)
+		from = find_level();
+	one_cpu(&one, &cores);
+	w.from = from;
+	w.cpus = &one;
+	run_workers(&w, 1);
 }
 
 int bench_rounds(int argc, char **argv, int usual)

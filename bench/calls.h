@@ -38,5 +38,8 @@ struct bench_total {
 /* Runs and prints all cases. */
 struct bench_total bench_calls(const struct bench_plan *plan);
 
+/* Runs once with `repeats` 0, in a thread on one CPU, with a stack of BENCH_FRAMES frames. */
+void bench_once(void (*run)(void *self, long repeats), void *self);
+
 /* The value of argv[1] as a number of rounds, or `usual` when there is none. */
 int bench_rounds(int argc, char **argv, int usual);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "calls.h"
 
@@ -55,12 +56,14 @@ static void must(int error, const char *what)
 	exit(1);
 }
 
-static void load(void)
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static void load(void *(*find)(void *, const char *))
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		void *found = driver ? dlsym(driver, functions[i].name) : NULL;
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		void *found = driver ? find(driver, functions[i].name) : NULL;
 
 		if (!found) {
 			fprintf(stderr, "cuda_calls: no %s in libcuda.so.1\n", functions[i].name);
@@ -120,24 +123,103 @@ static const struct bench_case cases[] = {
 	{ .name = "query, not tracked", .calls = 1, .events = 0, .run = queries },
 };
 
-/* With --probe it only reports, by its exit status, whether there is a GPU. */
+/*
+ * What the direct door adds, in one process: the driver's own functions and the door's take turns
+ * every CHUNK repetitions. Other processes and changes of the clock rate then hit both alike.
+ */
+enum { CHUNK = 100, TURNS = 400 };
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The driver's functions, past whoever stands in for dlsym. */
+static void load_bare(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	void *find = libc ? dlvsym(libc, "dlsym", "GLIBC_2.34") : NULL;
+
+	if (libc && !find)
+		find = dlvsym(libc, "dlsym", "GLIBC_2.2.5");
+	if (!find) {
+		fprintf(stderr, "cuda_calls: no dlsym in libc.so.6\n");
+		exit(1);
+	}
+	load((void *(*)(void *, const char *))find);
+}
+
+static double time_chunk(const struct bench_case *what, void *context)
+{
+	struct timespec begun, ended;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	what->run(context, CHUNK);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	return ((double)(ended.tv_sec - begun.tv_sec) * 1e9 +
+		(double)(ended.tv_nsec - begun.tv_nsec)) /
+	       CHUNK / what->calls;
+}
+
+struct turns {
+	const struct bench_case *what;
+	void *context;
+};
+
+/* Runs from a deep stack: bench_once. */
+static void take_turns(void *self, long unused)
+{
+	static double bare[TURNS], over[TURNS];
+	const struct turns *t = self;
+
+	(void)unused;
+	for (int i = -TURNS / 4; i < TURNS; i++) {
+		double without, with;
+
+		load_bare();
+		without = time_chunk(t->what, t->context);
+		load(dlsym);
+		with = time_chunk(t->what, t->context);
+		if (i < 0)
+			continue; /* to warm up */
+		bare[i] = without;
+		over[i] = with - without;
+	}
+	qsort(bare, TURNS, sizeof *bare, compare);
+	qsort(over, TURNS, sizeof *over, compare);
+	printf("paired\t%s\t%.1f\t%.1f\t%.1f\t%.1f\n", t->what->name, bare[TURNS / 2],
+	       over[TURNS / 10], over[TURNS / 2], over[TURNS - 1 - TURNS / 10]);
+}
+
+/*
+ * With --probe it only reports, by its exit status, whether there is a GPU; with --paired, what the
+ * direct door adds to a call: bare, over bare (the 10th percentile, the median, the 90th).
+ */
 int main(int argc, char **argv)
 {
 	bool probe = argc == 2 && !strcmp(argv[1], "--probe");
+	bool paired = argc == 2 && !strcmp(argv[1], "--paired");
 	struct bench_plan plan = { .cases = cases,
 				   .case_count = sizeof cases / sizeof *cases,
-				   .rounds = probe ? 1 : bench_rounds(argc, argv, 3) };
+				   .rounds = probe || paired ? 1 : bench_rounds(argc, argv, 3) };
 	struct bench_total total;
 	char name[128] = "";
 	void *context;
 
-	load();
+	load(dlsym);
 	must(init(0), "cuInit");
 	if (probe)
 		return 0;
 	device_name(name, sizeof name, 0);
 	printf("driver\t%s\n", name);
 	must(retain(&context, 0), "cuDevicePrimaryCtxRetain");
+	for (size_t i = 0; paired && i < plan.case_count; i++)
+		if (cases[i].run != plain) /* takes minutes */
+			bench_once(take_turns, &(struct turns){ &cases[i], context });
+	if (paired)
+		return 0;
 	for (int i = 0; i < BENCH_THREADS_MAX; i++)
 		plan.selves[i] = context;
 	total = bench_calls(&plan);

@@ -10,6 +10,7 @@ benchmarks() {
 	opencl	OpenCL: time per call
 	levelzero	Level Zero: time per call
 	cuda	CUDA: time per call
+	pieces	CUDA: the steps of a recorded call
 	ebpf	Attaching: time per call, loss, memory
 	stress	Attaching under stress
 	ledger	Live ledger
