@@ -26,13 +26,19 @@ if [ -z "$driver" ]; then
 		skip "the test driver does not build"
 fi
 
-# The processor time of one bare call, in ns.
-bare_call() {
-	env ZE_ENABLE_ALT_DRIVERS="$driver" "$program" --processor >"$work/bare" || die "$program failed"
-	value_of processor "$work/bare"
+path=LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+layer=ZE_ENABLE_VALIDATION_LAYER=1
+tracker=ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER=1
+csv=ZEL_SYSTEM_RESOURCE_TRACKER_CSV=$work/out.d/tracker.csv
+
+# The processor time of one call, in ns: environment…
+processor_time() {
+	env ZE_ENABLE_ALT_DRIVERS="$driver" "$@" "$program" --processor >"$work/processor" ||
+		die "$program failed"
+	value_of processor "$work/processor"
 }
 
-alone=$(bare_call)
+alone=$(processor_time)
 [ "$alone" -lt 1000 ] ||
 	die "a bare call takes $alone ns: another tool on this machine probes the Level Zero loader"
 
@@ -59,12 +65,9 @@ run_once() {
 layered() {
 	name=$1
 	shift
-	run_once "$name" LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-		ZE_ENABLE_VALIDATION_LAYER=1 "$@"
+	run_once "$name" "$path" $layer "$@"
 }
 
-tracker=ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER=1
-csv=ZEL_SYSTEM_RESOURCE_TRACKER_CSV=$work/out.d/tracker.csv
 for i in $(seq $rounds); do
 	run_once "bare"
 	layered "layer, idle"
@@ -86,6 +89,33 @@ echo "Each call has a stack of $(value_of frames "$work/out") frames. \"ns\" is 
 	"(4 threads: 95,000 and 94,000)."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
+# Ours and the original's by turns, so that a busy machine slows both.
+original=$build/bench/original_tracker
+if [ -x "$original" ]; then
+	for i in $(seq $rounds); do
+		printf 'without CSV\t%s\t%s\n' "$("$original" | cut -f 2)" \
+			"$(processor_time "$path" $layer $tracker)"
+		rm -rf "$work/out.d"
+		mkdir "$work/out.d"
+		printf 'with CSV\t%s\t%s\n' "$("$original" "$work/out.d/original.csv" | cut -f 2)" \
+			"$(processor_time "$path" $layer $tracker "$csv")"
+	done >"$work/beside"
+	echo
+	echo "Processor time of a call, ns, medians of $rounds rounds by turns. The original's is a lower" \
+		"bound: a program that takes the same readings and writes the same rows and texts, without" \
+		"a layer, a driver and a log."
+	echo
+	echo "| tracker | the original | ours | times cheaper | goal |"
+	echo "|---|--:|--:|--:|--:|"
+	for row in 'without CSV:30' 'with CSV:20'; do
+		grep "^${row%:*}$tab" "$work/beside" >"$work/row"
+		printf '%s\t%s\t%s\n' "${row%:*}" "$(cut -f 2 "$work/row" | sort -n | sed -n "$((rounds / 2 + 1))p")" \
+			"$(cut -f 3 "$work/row" | sort -n | sed -n "$((rounds / 2 + 1))p")" |
+			awk -F '\t' -v goal="${row#*:}" \
+				'{ printf "| %s | %d | %d | %.1f | ≥ %d |\n", $1, $2, $3, $2 / $3, goal }'
+	done
+fi
+
 echo
 "$build/bench/syscalls"
 echo
@@ -110,7 +140,7 @@ attach=$!
 while kill -0 $attach 2>/dev/null && ! grep -q 'gputrack: tracking' "$work/attach"; do
 	sleep 0.1
 done
-beside=$(bare_call)
+beside=$(processor_time)
 kill -INT $attach 2>/dev/null && wait $attach || true
 kill $sleeper
 echo
