@@ -3,6 +3,7 @@
 #include "capture/ebpf/modules.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,6 +64,7 @@ static struct gt_mapping code_of(char *path, const struct file *f)
 	return (struct gt_mapping){ .start = BASE + PAGE,
 				    .end = BASE + 2 * PAGE,
 				    .is_code = true,
+				    .is_past = true,
 				    .inode = st.st_ino,
 				    .path = path };
 }
@@ -114,6 +116,21 @@ static void a_rewritten_file_is_another_image(void **state)
 	unlink(path);
 }
 
+static void a_file_that_took_the_place_of_the_mapped_one_is_not_read(void **state)
+{
+	char path[] = "/tmp/gputrack-image.XXXXXX";
+	const struct file f = shared_page();
+	struct gt_mapping m = code_of(path, &f);
+	struct gt_images images = { 0 };
+
+	(void)state;
+	m.inode++;
+	assert_null(gt_images_get(&images, &m, (uint32_t)getpid()));
+	assert_int_equal(gt_mapping_open(&m, (uint32_t)getpid()), -ESTALE);
+	gt_images_fini(&images);
+	unlink(path);
+}
+
 static void a_file_that_only_its_processes_see_is_reached_through_one_that_lives(void **state)
 {
 	char path[] = "/tmp/gputrack-image.XXXXXX", expected[64];
@@ -159,6 +176,7 @@ int main(void)
 		cmocka_unit_test(further_files_than_the_limit_are_not_read),
 		cmocka_unit_test(code_sharing_a_page_with_earlier_data_is_located_correctly),
 		cmocka_unit_test(a_rewritten_file_is_another_image),
+		cmocka_unit_test(a_file_that_took_the_place_of_the_mapped_one_is_not_read),
 		cmocka_unit_test(
 			a_file_that_only_its_processes_see_is_reached_through_one_that_lives),
 	};

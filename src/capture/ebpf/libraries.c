@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "capture/ebpf/points.h"
 
 enum {
 	OPENED_MAX = 4 * GT_LIBRARIES_OF_PROCESS, /* of one process: several may be one library */
@@ -37,6 +37,9 @@ int gt_library_api(const char *path)
 {
 	const char *name = gt_path_name(path);
 
+	/* memory that was filled with a library: "/memfd:libcuda.so.1 (deleted)" */
+	if (gt_text_begins(name, "memfd:"))
+		name += strlen("memfd:");
 	for (int i = 0; i < GT_API_COUNT; i++)
 		if (gt_text_begins(name, gt_api_libraries[i]))
 			return i;
@@ -81,118 +84,61 @@ static void note_early(struct gt_libraries *l, uint32_t pid)
 	l->early[l->early_count++] = pid;
 }
 
-/* The row of a function of this API; GT_FN_NONE when it is not probed. */
-static uint16_t row_of(enum gt_api api, const char *name)
+static struct gt_library *append(struct gt_libraries *l, int api, const char *path, uint32_t pid)
 {
-	struct gt_plan plan;
+	struct gt_library *added;
 
-	for (unsigned i = 1; i < GT_FN_COUNT; i++)
-		if (gt_functions[i].api == api && !strcmp(gt_function_names[i], name) &&
-		    gt_plan_make(&plan, (enum gt_function_id)i) && plan.row.effects)
-			return (uint16_t)i;
-	return GT_FN_NONE;
+	GT_GROW(l->list, l->count, l->room);
+	added = &l->list[l->count++];
+	*added = (struct gt_library){ .api = (enum gt_api)api,
+				      .path = gt_strdup(path),
+				      .found_in = pid };
+	return added;
 }
 
-/* The file offset of an address; false when the file is too short for it. */
-static bool offset_of(Elf *elf, uint64_t size, uint64_t address, uint64_t *offset)
-{
-	size_t count = 0;
-
-	elf_getphdrnum(elf, &count);
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr head;
-
-		if (gelf_getphdr(elf, (int)i, &head) && head.p_type == PT_LOAD &&
-		    address - head.p_vaddr < head.p_filesz) {
-			*offset = address - head.p_vaddr + head.p_offset;
-			return *offset < size;
-		}
-	}
-	return false;
-}
-
-static void add_point(struct gt_probe_point *points, size_t *count, uint64_t offset, uint16_t row)
-{
-	/* one function with two names gets one probe */
-	for (size_t i = 0; i < *count; i++)
-		if (points[i].offset == offset || points[i].row == row)
-			return;
-	points[(*count)++] = (struct gt_probe_point){ .offset = offset, .row = row };
-}
-
-/*
- * The tracked functions that a library exports, and those that register callbacks; `points` has
- * room for all.
- */
-static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_probe_point *points)
-{
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ?
-			   NULL :
-			   elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	Elf_Scn *section = NULL;
-	size_t count = 0;
-
-	while (elf && (section = elf_nextscn(elf, section))) {
-		GElf_Shdr head;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNSYM ||
-		    !head.sh_entsize || !(data = elf_getdata(section, NULL)))
-			continue;
-		for (size_t i = 0; i < head.sh_size / head.sh_entsize; i++) {
-			const char *name;
-			uint64_t offset;
-			GElf_Sym symbol;
-			uint16_t row;
-
-			if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-			    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
-				continue;
-			name = elf_strptr(elf, head.sh_link, symbol.st_name);
-			row = name ? gt_plan_registration(api, name) : GT_FN_NONE;
-			if (name && !row)
-				row = row_of(api, name);
-			if (row != GT_FN_NONE && offset_of(elf, size, symbol.st_value, &offset))
-				add_point(points, &count, offset, row);
-		}
-	}
-	elf_end(elf);
-	return count;
-}
+/* A file that may have to be probed. */
+struct candidate {
+	int fd;
+	struct stat st;
+	const char *path;
+	int api;
+	uint32_t pid; /* that has mapped it; 0: none */
+	bool is_program;
+};
 
 /* Probes a file that is not in the list. */
-static int probe(struct gt_libraries *l, int fd, const struct stat *st, const char *path,
-		 uint32_t pid, struct gt_error *error)
+static struct gt_library *probe(struct gt_libraries *l, const struct candidate *c)
 {
-	int api = gt_library_api(path), e = 0;
-	struct gt_probe_point *points;
+	struct gt_probe_point *points = gt_alloc(GT_POINTS_MAX * sizeof *points);
+	struct gt_library *added;
+	struct gt_error error = { "" };
 	size_t count;
+	int e = 0;
 
 	l->probed++;
-	points = gt_alloc((GT_FN_COUNT + GT_PLAN_REGISTRATIONS) * sizeof *points);
-	count = find_points(fd, (uint64_t)st->st_size, (enum gt_api)api, points);
+	count = gt_points_find(c->fd, (uint64_t)c->st.st_size, (enum gt_api)c->api,
+			       c->is_program ? GT_POINTS_ALL : GT_POINTS_EXPORTED, points);
 	if (count && l->probes)
-		e = gt_probes_attach(l->probes, fd, path, points, count, error);
+		e = gt_probes_attach(l->probes, c->fd, c->path, points, count, &error);
 	free(points);
 	if (e && !*l->refusal.text)
-		l->refusal = *error;
-	GT_GROW(l->list, l->count, l->room);
-	l->list[l->count++] = (struct gt_library){ .dev = st->st_dev,
-						   .ino = st->st_ino,
-						   .found_in = pid,
-						   .api = (enum gt_api)api,
-						   .path = gt_strdup(path),
-						   .functions = e ? 0 : count,
-						   .is_refused = e };
-	return e;
+		l->refusal = error;
+	added = append(l, c->api, c->path, c->pid);
+	added->dev = c->st.st_dev;
+	added->ino = c->st.st_ino;
+	added->functions = e ? 0 : count;
+	added->is_refused = e;
+	added->is_program = c->is_program;
+	return added;
 }
 
-static bool is_known(const struct gt_libraries *l, const struct stat *st)
+static struct gt_library *find(const struct gt_libraries *l, const struct stat *st)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].dev == st->st_dev && l->list[i].ino == st->st_ino)
-			return true;
-	return false;
+		if (!l->list[i].is_unopened && l->list[i].dev == st->st_dev &&
+		    l->list[i].ino == st->st_ino)
+			return &l->list[i];
+	return NULL;
 }
 
 /* How many libraries a process has had probed. */
@@ -210,21 +156,24 @@ static bool has_probed_enough(const struct gt_libraries *l)
 	return l->pause_at && l->probed >= l->pause_at;
 }
 
-/* A file that may have to be probed; each is tried only once. 1: there is no room for it. */
-static int add(struct gt_libraries *l, int fd, const char *path, uint32_t pid,
-	       struct gt_error *error)
+/* Each file is tried only once. 1: there is no room for it. */
+static int add(struct gt_libraries *l, struct candidate *c)
 {
-	struct stat st;
+	const struct gt_library *known;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_known(l, &st))
+	if (fstat(c->fd, &c->st) || !S_ISREG(c->st.st_mode))
 		return 0;
-	if (l->count >= GT_LIBRARIES_MAX)
+	known = find(l, &c->st);
+	if (!known && l->count >= GT_LIBRARIES_MAX)
 		return 1;
-	if (has_probed_enough(l)) {
+	if (!known && has_probed_enough(l)) {
 		l->is_unfinished = true;
 		return 0;
 	}
-	return probe(l, fd, &st, path, pid, error);
+	if (!known)
+		known = probe(l, c);
+	l->usable += known->functions > 0;
+	return 0;
 }
 
 static bool is_wanted(const struct gt_libraries *l, const char *path)
@@ -262,36 +211,92 @@ static void note_dropped(struct gt_libraries *l, uint32_t pid, size_t count)
 		l->dropped[i].count = count;
 }
 
+static bool is_unopened(const struct gt_libraries *l, const char *path)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].is_unopened && !strcmp(l->list[i].path, path))
+			return true;
+	return false;
+}
+
+/* A library that a process has mapped, but that cannot be opened; 1: there is no room for it. */
+static int refuse(struct gt_libraries *l, const struct gt_mapping *m, uint32_t pid, int error)
+{
+	struct gt_library *added;
+	struct gt_mappings now;
+	int ended = gt_mappings_read(&now, pid);
+
+	gt_mappings_fini(&now);
+	if (ended || is_unopened(l, m->path))
+		return 0;
+	if (l->count >= GT_LIBRARIES_MAX)
+		return 1;
+	if (!*l->refusal.text)
+		gt_error_set(&l->refusal, error, "cannot open %s, which process %u has loaded: %s",
+			     m->path, pid, gt_mapping_cause(error));
+	added = append(l, gt_library_api(m->path), m->path, pid);
+	added->is_refused = added->is_unopened = true;
+	return 0;
+}
+
 /*
  * One of a process's mappings. 1: it is dropped. Once a process has as many as it may, its files
  * are not even opened: there may be tens of thousands, and they are looked at each time it maps one
  * more.
  */
 static int add_mapped(struct gt_libraries *l, const struct gt_mapping *m, uint32_t pid,
-		      size_t *opened, struct gt_error *error)
+		      size_t *opened)
 {
-	int fd, e;
+	struct candidate c = { .path = m->path, .api = gt_library_api(m->path), .pid = pid };
+	int dropped;
 
 	if (*opened >= OPENED_MAX || found_in(l, pid) >= GT_LIBRARIES_OF_PROCESS)
 		return !has_path(l, m->path);
 	++*opened;
-	fd = gt_mapping_open(m, pid);
-	if (fd < 0)
-		return 0;
-	e = add(l, fd, m->path, pid, error);
-	close(fd);
-	return e;
+	c.fd = gt_mapping_open(m, pid);
+	if (c.fd < 0)
+		return refuse(l, m, pid, c.fd);
+	dropped = add(l, &c);
+	close(c.fd);
+	return dropped;
+}
+
+bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid)
+{
+	struct candidate c = { .pid = pid, .is_program = true };
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%u/exe", pid);
+	n = readlink(link, path, sizeof path - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	c.path = path;
+	c.fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (c.fd < 0)
+		return false;
+	c.api = fstat(c.fd, &c.st) ? -1 : gt_points_api(c.fd, (uint64_t)c.st.st_size);
+	if (c.api >= 0 && !l->unwanted[c.api]) {
+		add(l, &c);
+		if (!*l->linked.text)
+			gt_error_set(&l->linked, 0,
+				     "%s has %s linked into it: its own functions are probed", path,
+				     gt_api_names[c.api]);
+	}
+	close(c.fd);
+	return c.api >= 0;
 }
 
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error)
 {
 	struct gt_mappings maps;
-	struct gt_error unused;
 	size_t known = l->count, dropped = 0, opened = 0;
 	const char *last = "";
 	int found = 0, e = gt_mappings_read(&maps, pid);
 
 	l->is_unfinished = false;
+	l->usable = 0;
 	if (e)
 		return gt_error_set(
 			error, e, "cannot read the mappings of process %u: %s%s", pid, strerror(-e),
@@ -301,42 +306,37 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 				"");
 	for (size_t i = 0; i < maps.count && !l->is_unfinished; i++) {
 		const struct gt_mapping *m = &maps.list[i];
-		int added;
 
-		if (!m->is_code || gt_library_api(m->path) < 0)
+		if (!m->is_code || !is_wanted(l, m->path))
 			continue;
 		found++;
 		/* the pieces of one file lie next to each other */
-		if (!is_wanted(l, m->path) || !strcmp(m->path, last))
+		if (!strcmp(m->path, last))
 			continue;
 		last = m->path;
-		added = add_mapped(l, m, pid, &opened, e ? &unused : error);
-		dropped += added > 0;
-		e = added < 0 && !e ? added : e;
+		dropped += (size_t)add_mapped(l, m, pid, &opened);
 	}
 	note_dropped(l, pid, dropped);
 	gt_mappings_fini(&maps);
 	if (l->is_settled ? l->count > known || dropped : found > 0)
 		note_early(l, pid);
-	return e < 0 ? e : found;
+	return found;
 }
 
 static void try_folder(struct gt_libraries *l, const char *folder)
 {
-	struct gt_error kept;
-
 	for (int api = 0; api < GT_API_COUNT; api++) {
 		char path[PATH_MAX];
-		int fd;
+		struct candidate c = { .path = path, .api = api };
 
 		snprintf(path, sizeof path, "%.3000s/%s.1", *folder ? folder : ".",
 			 gt_api_libraries[api]);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
+		c.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (c.fd < 0)
 			continue;
-		if (is_wanted(l, path))
-			add(l, fd, path, 0, &kept);
-		close(fd);
+		if (!l->unwanted[api])
+			add(l, &c);
+		close(c.fd);
 	}
 }
 
@@ -389,7 +389,8 @@ void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, vo
 		size_t known = l->count;
 
 		/* it may have ended, be a kernel thread, or be off limits */
-		gt_libraries_scan(l, pid, &unused);
+		if (!gt_libraries_scan(l, pid, &unused) && l->with_programs)
+			gt_libraries_scan_program(l, pid);
 		scanned(context, pid, known);
 		if (l->is_unfinished)
 			add_to_queue(l, pid);

@@ -11,7 +11,9 @@ struct gt_library {
 	enum gt_api api;
 	char *path;        /* as first seen */
 	size_t functions;  /* probed; 0: it has none that we track, or could not be probed */
-	bool is_refused;   /* it could not be probed, and is not tried again */
+	bool is_refused;   /* it could not be probed, and is not tried again … */
+	bool is_unopened;  /* … or not even opened, so that dev and ino are unknown */
+	bool is_program;   /* a program into which a library was linked */
 	uint32_t found_in; /* the process whose mappings led to it; 0: none */
 	uint32_t late_pid; /* a process that mapped it before it was probed; 0: none */
 	bool is_late;      /* … and that is traced */
@@ -37,6 +39,7 @@ struct gt_dropped_libraries {
 struct gt_libraries {
 	struct gt_probes *probes;    /* NULL: libraries are listed, but not probed */
 	bool unwanted[GT_API_COUNT]; /* APIs that are not probed */
+	bool with_programs;          /* gt_libraries_scan_queued scans programs too */
 	struct gt_library *list;
 	size_t count, room;
 	bool is_settled; /* set by the caller after the first scans */
@@ -47,13 +50,15 @@ struct gt_libraries {
 	size_t probed;   /* files so far … */
 	size_t pause_at; /* … and how many end a scan, with is_unfinished set; 0: none do */
 	bool is_unfinished;
+	size_t usable; /* libraries of the last process scanned whose functions are probed */
 	struct gt_dropped_libraries dropped[GT_LIBRARIES_DROPPED];
 	size_t dropped_count;
 	bool has_more_dropped;   /* of further processes */
 	struct gt_error refusal; /* why the first refused library could not be probed; or "" */
+	struct gt_error linked;  /* which program has a library linked into it; or "" */
 };
 
-/* The API of a library, by its file name; -1 for other libraries. */
+/* The API of a library, by the name of its file or memfd; -1 for other libraries. */
 int gt_library_api(const char *path);
 
 void gt_libraries_fini(struct gt_libraries *l);
@@ -63,9 +68,16 @@ bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
 void gt_libraries_forget(struct gt_libraries *l, uint32_t pid);
 /*
  * Probes the API libraries that a process has mapped and that are not probed yet, within the limits
- * above: those that come after are dropped. Returns how many it has mapped, or -errno.
+ * above: those that come after are dropped. Files that cannot be opened or probed are marked
+ * is_refused. Returns how many wanted libraries it has mapped, and sets `usable`; -errno if the
+ * mappings cannot be read.
  */
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error);
+/*
+ * For a process that has mapped none: probes its program if a library is linked into it, and says
+ * so in `linked`. True if there is one.
+ */
+bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid);
 /*
  * The same for the libraries that the dynamic linker would find, first in the folders of `path`
  * (a:b:c). A file there that cannot be probed is skipped, and marked is_refused.

@@ -125,6 +125,7 @@ static bool drain_cpu(struct gt_mapwatch_cpu *c, gt_mapwatch_fn *each, void *con
 						   .end = m->address + m->size,
 						   .offset = m->offset,
 						   .is_code = true,
+						   .is_past = true,
 						   .inode = m->inode,
 						   .path = m->path });
 		}

@@ -3,7 +3,6 @@
 #include "capture/ebpf/modules.h"
 
 #include <elfutils/libdwelf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
@@ -17,88 +16,6 @@
 #include "base/mem.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/unwind.h"
-
-void gt_mappings_parse(struct gt_mappings *m, FILE *file)
-{
-	char *line = NULL;
-	size_t room = 0;
-
-	*m = (struct gt_mappings){ 0 };
-	while (getline(&line, &room, file) > 0) {
-		unsigned long long start, end, offset;
-		char rights[8];
-		int at = 0;
-
-		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, rights, &offset,
-			   &at) < 4 ||
-		    !at)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		GT_GROW(m->list, m->count, m->room);
-		m->list[m->count++] = (struct gt_mapping){ .start = start,
-							   .end = end,
-							   .offset = offset,
-							   .is_code = rights[2] == 'x',
-							   .path = gt_strdup(line + at) };
-	}
-	free(line);
-}
-
-int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
-{
-	char path[64];
-	FILE *file;
-
-	*m = (struct gt_mappings){ 0 };
-	snprintf(path, sizeof path, "/proc/%u/maps", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	gt_mappings_parse(m, file);
-	fclose(file);
-	return m->count ? 0 : -ESRCH;
-}
-
-void gt_mappings_fini(struct gt_mappings *m)
-{
-	for (size_t i = 0; i < m->count; i++)
-		free(m->list[i].path);
-	free(m->list);
-	*m = (struct gt_mappings){ 0 };
-}
-
-/* For a process that has ended: opens the path from here, if it is still the same file. */
-static int open_known(const struct gt_mapping *m)
-{
-	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &st) && st.st_ino == m->inode)
-		return fd;
-	close(fd);
-	return -ENOENT;
-}
-
-int gt_mapping_open(const struct gt_mapping *m, uint32_t pid)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	if (m->path[0] != '/')
-		return -ENOENT;
-	if (m->inode)
-		return open_known(m);
-	snprintf(path, sizeof path, "/proc/%u/map_files/%llx-%llx", pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, m->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
 
 static void image_free(struct gt_image *image)
 {

@@ -11,31 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
+#include "capture/ebpf/mappings.h"
 #include "trace/writer.h"
-
-/* A line of /proc/PID/maps. */
-struct gt_mapping {
-	uint64_t start, end, offset;
-	bool is_code;
-	uint64_t inode; /* 0: unknown */
-	char *path;     /* as the process sees it; "[vdso]" and the like are no files */
-};
-
-struct gt_mappings {
-	struct gt_mapping *list;
-	size_t count, room;
-};
-
-/* Reads all lines of the file, skipping those that are not of /proc/PID/maps. */
-void gt_mappings_parse(struct gt_mappings *m, FILE *file);
-/* 0 or -errno: the process may have ended, or be off limits. */
-int gt_mappings_read(struct gt_mappings *m, uint32_t pid);
-void gt_mappings_fini(struct gt_mappings *m);
-/* Opens the file of a mapping, even if it was renamed or is in a container; or -errno. */
-int gt_mapping_open(const struct gt_mapping *m, uint32_t pid);
 
 struct gt_segment {
 	uint64_t offset, address, size;

@@ -348,6 +348,13 @@ int gt_probes_target(struct gt_probes *p, uint32_t pid)
 	return bpf_map_update_elem(fd, &pid, &none, BPF_NOEXIST) && errno != EEXIST ? -errno : 0;
 }
 
+bool gt_probes_has_target(const struct gt_probes *p, uint32_t pid)
+{
+	struct gt_probe_target target;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &target);
+}
+
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)
 {
 	struct gt_probe_target target = { 0 };

@@ -52,6 +52,7 @@ void gt_probes_free(struct gt_probes *p);
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
 
 int gt_probes_target(struct gt_probes *p, uint32_t pid);
+bool gt_probes_has_target(const struct gt_probes *p, uint32_t pid);
 /* Calls of a process that have been lost so far; 0: of processes that are not followed. */
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* The number of all processes; also sets the number of lost news. */

@@ -33,6 +33,7 @@ struct gt_tracer {
 	uint64_t looked_ns; /* when libraries were last searched for, without mapwatch */
 	int epoll;
 	bool stopped;
+	bool has_library;  /* gt_tracer_has_library */
 	bool threads_over; /* threads have ended since the last drain */
 };
 
@@ -98,6 +99,9 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 	gt_libraries_forget(&t->libraries, e->pid);
 	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
 		add(t, e->pid, e->start, e->exec, e->parent);
+	/* it may have a library linked into it */
+	if (!t->options.probes.everyone)
+		gt_libraries_queue(&t->libraries, e->pid);
 }
 
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
@@ -134,6 +138,9 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 {
 	struct gt_tracer *t = context;
 	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
+
+	if (t->options.probes.everyone || gt_probes_has_target(t->probes, pid))
+		t->has_library |= t->libraries.usable > 0;
 
 	if (p && gt_libraries_was_early(&t->libraries, pid)) {
 		p->contexts.has_unseen = true;
@@ -292,7 +299,7 @@ static void take_call(void *context, const void *record, size_t size)
 		e.process = add(t, c->pid, c->start, c->exec, 0);
 	t->last = e.process;
 	if (!e.process->is_seen) {
-		e.process->is_seen = true;
+		e.process->is_seen = t->has_library = true;
 		e.process->first_ns = c->begun_ns;
 		if (t->place.folder) {
 			int error = gt_traced_open(e.process, &t->place);
@@ -425,6 +432,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->options = *options;
 	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
+	t->libraries.with_programs = !options->probes.everyone;
 	t->images.keep_open = options->probes.stack_bytes != 0;
 	t->images.history = &t->map_history;
 	gt_mapwatch_open(&t->mapwatch);
@@ -493,6 +501,21 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	if (e)
 		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));
 	return 0;
+}
+
+int gt_tracer_scan(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
+{
+	int mapped = gt_libraries_scan(&t->libraries, pid, error);
+
+	if (!mapped && gt_libraries_scan_program(&t->libraries, pid))
+		mapped = 1;
+	t->has_library |= t->libraries.usable > 0;
+	return mapped;
+}
+
+bool gt_tracer_has_library(const struct gt_tracer *t)
+{
+	return t->has_library;
 }
 
 size_t gt_tracer_running(const struct gt_tracer *t)

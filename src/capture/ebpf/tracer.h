@@ -73,8 +73,16 @@ void gt_tracer_record(struct gt_tracer *t, const char *folder);
 /* -errno of the first process that could not be recorded; 0: none. */
 int gt_tracer_error(const struct gt_tracer *t);
 
+/* True when a traced process has loaded a library that is probed, or has made a call. */
+bool gt_tracer_has_library(const struct gt_tracer *t);
+
 /* Traces a process, and its children. */
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
+/*
+ * Probes the libraries that a traced process has loaded; returns their number, those that cannot be
+ * probed included, or -errno.
+ */
+int gt_tracer_scan(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
 /* Passes everything that the kernel has collected to traces and the listener. */
 void gt_tracer_drain(struct gt_tracer *t);
 /* Waits until there is enough to drain, or until the timeout. */

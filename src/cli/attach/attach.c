@@ -137,12 +137,13 @@ struct attach {
 	struct gt_info *info;
 	struct gt_folder made;
 	char folder[PATH_MAX];
-	char **argv;         /* of the command; NULL: none */
-	pid_t child;         /* 0: none */
-	int release;         /* a pipe: a byte written to it lets the child run the command */
-	int refusal;         /* a pipe: why exec failed in the child; exec closes it */
-	int status;          /* the child's, once it has ended */
-	bool has_warned;     /* of a library that could not be probed */
+	char **argv;     /* of the command; NULL: none */
+	pid_t child;     /* 0: none */
+	int release;     /* a pipe: a byte written to it lets the child run the command */
+	int refusal;     /* a pipe: why exec failed in the child; exec closes it */
+	int status;      /* the child's, once it has ended */
+	bool has_warned; /* of a library that could not be probed */
+	bool has_told_linked;
 	size_t told;         /* of processes with too many libraries */
 	bool is_full;        /* the memory for stacks, which has been told */
 	bool has_all_images; /* told as well */
@@ -302,10 +303,14 @@ static void announce(const struct attach *a)
 static void warn_of_libraries(struct attach *a)
 {
 	const struct gt_error *refusal = &gt_tracer_libraries(a->tracer)->refusal;
+	const struct gt_error *linked = &gt_tracer_libraries(a->tracer)->linked;
 
 	if (!a->has_warned && *refusal->text)
 		gt_tell("%s; the rest is tracked", refusal->text);
 	a->has_warned |= *refusal->text;
+	if (!a->has_told_linked && *linked->text)
+		gt_tell("%s", linked->text);
+	a->has_told_linked |= *linked->text;
 	gt_targets_tell_dropped(a->tracer, &a->told);
 }
 
@@ -455,6 +460,7 @@ static int run(struct attach *a)
 {
 	struct gt_error error = { "" };
 	uint64_t begun = gt_now_ns(), lost, first_ns, last_ns;
+	bool is_untracked;
 	size_t running;
 	int verdict, e;
 
@@ -466,11 +472,13 @@ static int run(struct attach *a)
 					      .max_site_bytes = a->settings.max_memory / 2,
 					      .own = gt_own_options_rules(&a->settings.own) });
 	a->how.listener = a->live.listener;
-	if (prepare(a, &error)) {
+	e = prepare(a, &error);
+	if (e) {
 		if (a->tracer)
 			gt_tracer_free(a->tracer);
 		gt_attach_live_fini(&a->live);
-		return gt_fail("%s", error.text);
+		gt_tell("%s", error.text);
+		return gt_targets_status(e);
 	}
 	warn_of_libraries(a);
 	announce(a);
@@ -479,6 +487,9 @@ static int run(struct attach *a)
 	gt_tracer_lost_times(a->tracer, &first_ns, &last_ns);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
+	is_untracked = !a->argv && !gt_tracer_has_library(a->tracer);
+	if (is_untracked)
+		gt_targets_tell_untracked(&a->targets, a->tracer);
 	record_libraries(a, "late_libraries", is_late);
 	record_libraries(a, "refused_libraries", is_refused);
 	if (gt_tracer_cut_stacks(a->tracer))
@@ -492,6 +503,8 @@ static int run(struct attach *a)
 	}
 	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
+	if (!verdict && is_untracked)
+		verdict = GT_EXIT_UNTRACKED;
 	if (e)
 		verdict = gt_fail("cannot record all processes into %s: %s; make room or choose "
 				  "another place with -o",

@@ -106,23 +106,53 @@ static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 						 used ? ", " : "", gt_api_libraries[api]);
 }
 
+/* Why nothing of the processes is tracked, though they have loaded libraries. */
+static int explain_untracked(const struct gt_targets *t, const struct gt_libraries *l,
+			     struct gt_error *error)
+{
+	if (*l->refusal.text)
+		return gt_error_set(error, GT_TARGETS_UNTRACKED, "nothing can be tracked: %s",
+				    l->refusal.text);
+	return gt_error_set(error, GT_TARGETS_UNTRACKED,
+			    "nothing can be tracked: the GPU libraries of process %u export none "
+			    "of the functions that gputrack knows",
+			    t->pids[0]);
+}
+
+static int scan_targets(const struct gt_targets *t, struct gt_tracer *tracer,
+			struct gt_error *error)
+{
+	int mapped = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		int e = gt_tracer_follow(tracer, t->pids[i], error);
+
+		if (e)
+			return e;
+		e = gt_tracer_scan(tracer, t->pids[i], error);
+		if (e == -EACCES || e == -EPERM)
+			return GT_TARGETS_UNTRACKED;
+		if (e < 0)
+			return e;
+		mapped += e;
+	}
+	return mapped;
+}
+
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
 {
 	char names[128];
 	struct gt_libraries *l = gt_tracer_libraries(tracer);
 	size_t functions = 0;
-	int e = 0, mapped = 0;
+	int mapped;
 
 	for (int i = 0; i < GT_API_COUNT; i++)
 		l->unwanted[i] = t->some_apis && !t->wanted[i];
-	for (size_t i = 0; i < t->count && e >= 0; i++) {
-		e = gt_tracer_follow(tracer, t->pids[i], error);
-		if (!e)
-			e = gt_libraries_scan(l, t->pids[i], error);
-		mapped += e > 0 ? e : 0;
-	}
-	if (e < 0)
-		return e;
+	mapped = scan_targets(t, tracer, error);
+	if (mapped < 0)
+		return mapped;
+	if (mapped && !gt_tracer_has_library(tracer))
+		return explain_untracked(t, l, error);
 	/* first: no process may use up the limits that these count for too */
 	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
 	if (t->everyone)
@@ -131,15 +161,36 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
 	if (!functions && *l->refusal.text)
-		return gt_error_set(error, -ENOEXEC, "%s", l->refusal.text);
+		return gt_error_set(error, GT_TARGETS_UNTRACKED, "%s", l->refusal.text);
 	if (!functions) {
 		name_libraries(t, names, sizeof names);
-		return gt_error_set(error, -ENOENT,
+		return gt_error_set(error, GT_TARGETS_UNTRACKED,
 				    "nothing to probe: no %s is installed here or loaded by %s; "
 				    "install a driver, or check LD_LIBRARY_PATH",
 				    names, t->everyone ? "a process" : "the process");
 	}
 	return mapped;
+}
+
+int gt_targets_status(int error)
+{
+	return error == GT_TARGETS_UNTRACKED ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+}
+
+void gt_targets_tell_untracked(const struct gt_targets *t, struct gt_tracer *tracer)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(tracer);
+	char names[128];
+
+	name_libraries(t, names, sizeof names);
+	if (*l->refusal.text)
+		gt_tell("nothing was tracked: %s", l->refusal.text);
+	else if (t->everyone)
+		gt_tell("nothing was tracked: no process loaded %s meanwhile", names);
+	else
+		gt_tell("nothing was tracked: process %u did not load %s meanwhile, nor did its "
+			"children; `ps` shows whether another process makes the GPU calls",
+			t->pids[0], names);
 }
 
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer)

@@ -2,10 +2,15 @@
 /* targets.h - which processes and APIs attach and top follow. */
 #pragma once
 
+#include <errno.h>
+
 #include "capture/ebpf/tracer.h"
 #include "cli/options.h"
 
-enum { GT_TARGETS_MAX = 1000 };
+enum {
+	GT_TARGETS_MAX = 1000,
+	GT_TARGETS_UNTRACKED = -ENODATA, /* an error: no call of the processes can be seen */
+};
 
 struct gt_targets {
 	bool everyone; /* no process was named */
@@ -26,9 +31,13 @@ void gt_targets_fini(struct gt_targets *t);
 
 /*
  * Probes the libraries that the processes have loaded and those that they may load. Returns how
- * many they have loaded, or -errno and the error.
+ * many they have loaded, or -errno and the error: GT_TARGETS_UNTRACKED if none can be probed.
  */
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error);
+/* The exit status for an error of gt_targets_probe. */
+int gt_targets_status(int error);
+/* At the end: says why no call of a process could be seen. */
+void gt_targets_tell_untracked(const struct gt_targets *t, struct gt_tracer *tracer);
 /* True if all named processes and their children have ended. */
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer);
 

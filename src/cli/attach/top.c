@@ -178,7 +178,7 @@ static int run(struct top *t)
 {
 	struct gt_error error = { "" };
 	const struct gt_error *refusal;
-	int status = GT_EXIT_DONE;
+	int status = GT_EXIT_DONE, e;
 	size_t told = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -200,8 +200,10 @@ static int run(struct top *t)
 	gt_stop_on(SIGTERM);
 	gt_stop_on(SIGHUP);
 	gt_stop_on(SIGQUIT);
-	if (attach(t, &error)) {
-		status = gt_fail("%s", error.text);
+	e = attach(t, &error);
+	if (e) {
+		gt_tell("%s", error.text);
+		status = gt_targets_status(e);
 	} else if (gt_terminal_screen_open(t->style.color, &error)) {
 		status = gt_fail("%s: `%s attach --interval 1` prints summaries instead",
 				 error.text, gt_tool_name());

@@ -151,7 +151,7 @@ static void check_others(struct gt_doctor *d, const struct gt_surroundings *s)
 		gt_doctor_say(d, GT_FINDING_GOOD, "processes",
 			      "those of all users can be inspected");
 	} else {
-		gt_doctor_say(d, GT_FINDING_NOTE, "processes",
+		gt_doctor_say(d, GT_FINDING_BAD, "processes",
 			      "those of other users cannot be inspected (CAP_SYS_PTRACE)");
 		gt_doctor_remedy(d, "run attach as root, outside of containers");
 	}
@@ -183,6 +183,26 @@ static void check_library(struct gt_doctor *d, const struct gt_libraries *l, enu
 		      first->path, first->functions, more);
 }
 
+/* Libraries that running processes have loaded, but that attach could not open. */
+static void check_unopened(struct gt_doctor *d)
+{
+	struct gt_libraries mapped = { 0 };
+	size_t count = 0;
+	char more[40] = "";
+
+	gt_libraries_everywhere(&mapped);
+	for (size_t i = 0; i < mapped.count; i++)
+		count += mapped.list[i].is_unopened;
+	if (count > 1)
+		snprintf(more, sizeof more, " (and %zu more)", count - 1);
+	if (count) {
+		gt_doctor_say(d, GT_FINDING_BAD, "loaded libraries", "%s%s", mapped.refusal.text,
+			      more);
+		gt_doctor_remedy(d, "until then attach does not see the calls of these processes");
+	}
+	gt_libraries_fini(&mapped);
+}
+
 bool gt_doctor_attach(struct gt_doctor *d)
 {
 	struct gt_surroundings s;
@@ -197,6 +217,7 @@ bool gt_doctor_attach(struct gt_doctor *d)
 		gt_doctor_say(d, GT_FINDING_NOTE, "probes",
 			      "not tested: something above is missing");
 	check_others(d, &s);
+	check_unopened(d);
 	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
 		check_guard(d, &s, &guards[i]);
 	gt_libraries_installed(&libraries, getenv("LD_LIBRARY_PATH"));
