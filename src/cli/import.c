@@ -137,6 +137,10 @@ static void describe(const struct gt_nsys_import *n, struct gt_import_result *re
 	if (n->failed)
 		add_line(&lines, "%s failed %s\n", gt_format_count(text, n->failed),
 			 gt_plural(n->failed, "call", "calls"));
+	if (n->paging)
+		add_line(&lines, "%s %s of unified memory\n", gt_format_count(text, n->paging),
+			 gt_plural(n->paging, "migration or page fault",
+				   "migrations and page faults"));
 	if (n->out_of_order)
 		add_line(&lines, "%s %s out of order and sorted\n",
 			 gt_format_count(text, n->out_of_order),

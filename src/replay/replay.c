@@ -91,6 +91,15 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 	}
 }
 
+static void take_paging(void *context, uint32_t process, const struct gt_paging *paging)
+{
+	const struct run *run = context;
+
+	for (size_t i = 0; i < run->count; i++)
+		if (run->replays[i].paged && is_about(run, &run->replays[i], process))
+			run->replays[i].paged(run->replays[i].context, process, paging);
+}
+
 void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
 {
 	struct gt_event event;
@@ -144,9 +153,11 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 		ledgers[i] = new_ledger(r, &replays[i]);
 	gt_recording_on_end(r, process_ended, &run);
 	gt_recording_on_sample(r, take_sample, &run);
+	gt_recording_on_paging(r, take_paging, &run);
 	gt_replay_events(r, take_event, &run, replays[0].tick);
 	gt_recording_on_end(r, NULL, NULL);
 	gt_recording_on_sample(r, NULL, NULL);
+	gt_recording_on_paging(r, NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		if (replays[i].last)
 			replays[i].last(replays[i].context, ledgers[i]);

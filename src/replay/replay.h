@@ -29,6 +29,7 @@ struct gt_replay {
 	/* After a process has ended while others kept running; its memory is gone. */
 	void (*ended)(void *context, const struct gt_ledger *l, uint64_t time_ns);
 	gt_sample_fn *sampled;
+	gt_paging_fn *paged;
 	/* After the last event, before the ledger is finished. */
 	void (*last)(void *context, const struct gt_ledger *l);
 	void *context;

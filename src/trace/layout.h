@@ -147,6 +147,7 @@ enum gt_tag {
 	GT_TAG_SAMPLE,     /* time, series, value: a measurement */
 	GT_TAG_END_DETAIL, /* size, place: for the next event, which is no creation */
 	GT_TAG_THREAD_END, /* tid: it will make no more calls */
+	GT_TAG_PAGING,     /* time, address, amount, effect, cause: unified memory (paging.h) */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };
 

@@ -372,6 +372,13 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 	record.end = payload + size;
 	if (tag == GT_TAG_SAMPLE)
 		return decode_sample(r, lane, &record);
+	if (tag == GT_TAG_PAGING) {
+		bool is_whole = gt_paging_get(&lane->next, &record, lane->time_ns, lane->handle);
+
+		lane->time_ns = lane->next.time_ns;
+		lane->handle = lane->next.owner;
+		return is_whole;
+	}
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
 	if (tag == GT_TAG_THREAD || tag == GT_TAG_THREAD_END)
@@ -406,9 +413,9 @@ static enum step step_on(struct gt_reader *r, struct lane *lane)
 					      (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
-		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE)
+		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE && tag != GT_TAG_PAGING)
 			continue;
-		if (tag != GT_TAG_SAMPLE && lane->next.function == GT_FN_NONE) {
+		if (tag >= GT_TAG_EVENT && lane->next.function == GT_FN_NONE) {
 			r->unknown++;
 			add_gap(r, lane->next.time_ns, lane->next.time_ns);
 			continue;

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "trace/layout.h"
+#include "trace/paging.h"
 #include "trace/stack_tree.h"
 
 struct gt_reader;
@@ -117,7 +118,7 @@ const struct gt_trace_text *gt_reader_text(struct gt_reader *r, const char *key)
 
 /*
  * 1 and an event, or 0 at the end. A sample is an event without a function: time_ns, the series as
- * `handle` and the value as `size`.
+ * `handle` and the value as `size`. Paging has another handle (paging.h).
  */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
 

@@ -135,6 +135,10 @@ typedef void gt_sample_fn(void *context, uint32_t process, const struct gt_sampl
 
 /* Calls `on_sample` for each sample, in order of time among the events. */
 void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, void *context);
+typedef void gt_paging_fn(void *context, uint32_t process, const struct gt_paging *paging);
+
+/* The same for what became of pages of unified memory. */
+void gt_recording_on_paging(struct gt_recording *r, gt_paging_fn *on_paging, void *context);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 

@@ -409,20 +409,45 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 	commit(lane);
 }
 
+/* True if there is room for a record that is no call; otherwise it is counted as lost. */
+static bool has_room(struct gt_lane *lane, uint64_t time_ns)
+{
+	struct gt_writer *w = lane->writer;
+
+	if (!atomic_load_explicit(&w->error, memory_order_relaxed) &&
+	    (lane->limit - lane->at >= GT_EVENT_MAX || !gt_block_open(lane)))
+		return true;
+	gt_writer_lose_between(w, 1, time_ns, time_ns);
+	return false;
+}
+
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value)
 {
 	uint8_t payload[3 * GT_VARINT_MAX], *at = payload;
-	struct gt_writer *w = lane->writer;
 
-	if (!series || atomic_load_explicit(&w->error, memory_order_relaxed) ||
-	    (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
-		gt_writer_lose_between(w, 1, time_ns, time_ns);
+	if (!series) {
+		gt_writer_lose_between(lane->writer, 1, time_ns, time_ns);
 		return;
 	}
+	if (!has_room(lane, time_ns))
+		return;
 	at = gt_put_varint(at, gt_delta(lane->time_ns, time_ns));
 	at = gt_put_varint(at, series);
 	at = gt_put_varint(at, gt_zigzag(value));
 	lane->time_ns = time_ns;
 	put_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
+	commit(lane);
+}
+
+void gt_lane_paging(struct gt_lane *lane, const struct gt_paging *paging)
+{
+	uint8_t payload[5 * GT_VARINT_MAX], *end;
+
+	if (!has_room(lane, paging->time_ns))
+		return;
+	end = gt_paging_put(payload, paging, lane->time_ns, lane->handle);
+	lane->time_ns = paging->time_ns;
+	lane->handle = paging->address;
+	put_record(lane, GT_TAG_PAGING, payload, (size_t)(end - payload));
 	commit(lane);
 }

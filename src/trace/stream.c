@@ -26,7 +26,8 @@ void gt_source_trace_close(struct gt_source_trace *s)
 	s->reader = NULL;
 }
 
-static bool is_sample(const struct gt_event *e)
+/* A sample, or paging. */
+static bool is_no_call(const struct gt_event *e)
 {
 	return e->function == GT_FN_NONE;
 }
@@ -67,7 +68,7 @@ static bool source_advance(struct gt_source_trace *s)
 	gt_source_follow_gaps(s);
 	if (s->next.unfinished)
 		add_open_call(s);
-	if (is_sample(&s->next))
+	if (is_no_call(&s->next) && !gt_paging_is(&s->next))
 		s->next.handle = s->map.series[s->next.handle];
 	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
 	s->next.place = place_number(s, s->next.place);
@@ -138,6 +139,20 @@ void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, voi
 	r->on_sample_context = context;
 }
 
+void gt_recording_on_paging(struct gt_recording *r, gt_paging_fn *on_paging, void *context)
+{
+	r->on_paging = on_paging;
+	r->on_paging_context = context;
+}
+
+static void report_paging(struct gt_recording *r, uint32_t source, const struct gt_event *e)
+{
+	struct gt_paging paging;
+
+	if (r->on_paging && source < r->process_count && gt_paging_of(&paging, e))
+		r->on_paging(r->on_paging_context, source, &paging);
+}
+
 static void report_sample(struct gt_recording *r, uint32_t source, const struct gt_event *e)
 {
 	uint32_t process = source < r->process_count ? source : GT_NO_PROCESS;
@@ -191,15 +206,17 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		*event = s->next;
 		*process = first;
 		/* a sample after the last process has ended does not mean that one continued */
-		if (!is_sample(event))
+		if (!is_no_call(event))
 			report_ends(r, s->key);
 		if (source_advance(s))
 			gt_heap_rekey(&r->heap, s->key);
 		else
 			source_ended(r, s);
-		if (is_sample(event))
+		if (gt_paging_is(event))
+			report_paging(r, first, event);
+		else if (is_no_call(event))
 			report_sample(r, first, event);
-		if (is_sample(event) || first >= r->process_count)
+		if (is_no_call(event) || first >= r->process_count)
 			continue;
 		if (r->part_by)
 			part_stack(r, event, first);

@@ -78,6 +78,8 @@ struct gt_recording {
 	void *on_end_context;
 	gt_sample_fn *on_sample;
 	void *on_sample_context;
+	gt_paging_fn *on_paging;
+	void *on_paging_context;
 	struct gt_catalog *catalog;
 	enum gt_part_by part_by;
 };

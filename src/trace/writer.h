@@ -16,6 +16,7 @@
 
 #include "event/event.h"
 #include "trace/layout.h"
+#include "trace/paging.h"
 
 struct gt_writer;
 struct gt_lane;
@@ -115,6 +116,8 @@ void gt_lane_release(struct gt_lane *lane);
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 /* Writes a sample, or counts it as lost. */
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
+/* Likewise what became of pages of unified memory. */
+void gt_lane_paging(struct gt_lane *lane, const struct gt_paging *paging);
 /*
  * Marks a call as unfinished before it is made, and unmarks it when it has returned. `call`, an
  * address on the caller's stack, identifies the call. `argv` holds its first `count` arguments.

@@ -246,6 +246,35 @@ def test_rows_in_a_log_beside_the_export_are_read(case):
     db.close()
 
 
+def test_a_change_that_never_ended_is_undone_in_a_copy(case):
+    """As a program leaves it that was killed while it changed the export: a hot journal."""
+    export = Export()
+    for i in range(200):
+        export.alloc(1000 + i, 0x1000 * (i + 1), MIB)
+    path = export.save(case.path("j.sqlite"))
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA cache_size = 1")
+    db.execute("PRAGMA cache_spill = 1")
+    db.execute("BEGIN")
+    db.execute("UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = 1, name = hex(randomblob(500))")
+    kept = {p.name: p.read_bytes() for p in case.folder.glob("j.sqlite*")}
+    db.execute("ROLLBACK")
+    db.close()
+    assert len(kept["j.sqlite-journal"]) > 512
+    for name, data in kept.items():
+        case.path(name).write_bytes(data)
+    tmp = case.path("tmp")
+    tmp.mkdir()
+    done = case.gputrack("import", path, "-o", "j.gt", env={"TMPDIR": str(tmp)})
+    assert done.status == 0 and "200 allocations" in done.out, (done.out, done.err)
+    assert case.report("j.gt", "usage")["peak"]["device_bytes"] == 200 * MIB
+    assert {p.name: p.read_bytes() for p in case.folder.glob("j.sqlite*")} == kept
+    assert not os.listdir(tmp)
+    done = case.gputrack("import", path, "-o", "n.gt", env={"TMPDIR": str(case.path("nowhere"))})
+    assert done.status == 1 and "which was not closed" in done.err, done.err
+    assert len(done.err.splitlines()) == 1 and not case.path("n.gt").exists()
+
+
 def test_a_block_freed_under_another_device_is_freed(case):
     export = Export()
     export.alloc(1000, 0x1000, MIB, device=0)

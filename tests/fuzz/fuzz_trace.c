@@ -75,7 +75,9 @@ static uint64_t read_trace(const char *path)
 	walk_definitions(gt_reader_definitions(r));
 	while (gt_reader_next(r, &e) > 0) {
 		if (e.function == GT_FN_NONE) {
-			FUZZ_CHECK(e.handle && e.handle <= gt_reader_definitions(r)->series_count);
+			FUZZ_CHECK(
+				gt_paging_is(&e) ||
+				(e.handle && e.handle <= gt_reader_definitions(r)->series_count));
 			continue;
 		}
 		check_event(&e, gt_reader_definitions(r)->stack_count);

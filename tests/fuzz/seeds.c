@@ -180,6 +180,11 @@ static void write_texts(void)
 	event(lane, GT_FN_clCreateContext, 0x100, gt_writer_stack(w, frames, 2));
 	gt_lane_sample(lane, gt_writer_series(w, &used), 2000000000, 1 << 30);
 	gt_lane_sample(lane, gt_writer_series(w, &used), 2100000000, -1);
+	gt_lane_paging(lane, &(struct gt_paging){ .time_ns = 2200000000,
+						  .address = 0x7f0000000000,
+						  .amount = 1 << 21,
+						  .effect = GT_PAGING_TO_DEVICE,
+						  .cause = GT_PAGING_FAULT });
 	end(w);
 }
 

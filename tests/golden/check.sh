@@ -187,6 +187,16 @@ golden held/collapsed.txt "$gputrack" export held_kept.gt -f collapsed
 golden held/chrome.json "$gputrack" export held_kept.gt -f chrome
 golden held/collapsed-none.txt "$gputrack" export held_kept.gt -f collapsed --no-held
 
+# the GPU's work, and managed memory that moves
+for analysis in idle unified; do
+	golden work/$analysis.txt "$gputrack" report work.gt -a $analysis
+	golden work/$analysis-narrow.txt env COLUMNS=40 "$gputrack" report work.gt -a $analysis
+	golden work/$analysis-top.txt "$gputrack" report work.gt -a $analysis --top 1
+	golden work/$analysis.tsv "$gputrack" report work.gt -a $analysis -f tsv
+	golden work/$analysis.json "$gputrack" report work.gt -a $analysis -f json
+done
+golden work/unified-by-file.txt "$gputrack" report work.gt -a unified --by file
+
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
 golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt
 golden leaks/narrow-sites.txt env COLUMNS=40 "$gputrack" report leaks.gt -a sites

@@ -355,5 +355,6 @@ int main(int argc, char **argv)
 	make_ranks();
 	make_names();
 	make_held();
+	make_work();
 	return 0;
 }

@@ -9,3 +9,4 @@ void make_builds(void);
 void make_many(void);
 void make_names(void);
 void make_held(void);
+void make_work(void);

@@ -256,6 +256,62 @@ static void samples_are_ordered_by_time_and_are_not_a_process(void **state)
 	gt_recording_close(r);
 }
 
+struct paged {
+	struct gt_paging paging[8];
+	size_t count;
+};
+
+static void take_paging(void *context, uint32_t process, const struct gt_paging *paging)
+{
+	struct paged *p = context;
+
+	assert_in_range(p->count, 0, 7);
+	assert_int_equal(process, 0);
+	p->paging[p->count++] = *paging;
+}
+
+static void paging_is_read_as_written_among_the_events(void **state)
+{
+	const char *folder = fresh_folder();
+	uint64_t now = gt_now_ns();
+	const struct gt_paging written[] = {
+		{ now + 1, 0x7f0000000000, 1 << 21, GT_PAGING_TO_DEVICE, GT_PAGING_FAULT },
+		{ now + 3, UINT64_MAX, UINT64_MAX, GT_PAGING_BETWEEN_DEVICES, GT_PAGING_EVICTION },
+		{ now + 5, 0, 0, GT_PAGING_GPU_FAULT, GT_PAGING_UNKNOWN },
+		{ now + 6, 8, 9, (enum gt_paging_effect)77, GT_PAGING_UNKNOWN },
+		{ now + 7, 8, 9, GT_PAGING_TO_HOST, (enum gt_paging_cause)1000 },
+	};
+	struct paged paged = { 0 };
+	struct gt_recording *r;
+	struct process p;
+	struct gt_event e;
+	uint32_t process;
+
+	start_process(&p, folder, 11);
+	/* a sample of the first series must not look like it */
+	gt_lane_sample(p.lane, gt_writer_series(p.writer, &(struct gt_series){ .name = "used" }),
+		       now, 0);
+	gt_lane_paging(p.lane, &written[0]);
+	add(&p, NULL, now + 2, 1);
+	for (size_t i = 1; i < 5; i++)
+		gt_lane_paging(p.lane, &written[i]);
+	end_writer(p.writer);
+
+	r = open_recording(folder, 0);
+	gt_recording_on_paging(r, take_paging, &paged);
+	assert_int_equal(gt_recording_next(r, &e, &process), 1);
+	assert_int_equal(e.time_ns, now + 2);
+	assert_int_equal(paged.count, 1);
+	assert_int_equal(gt_recording_next(r, &e, &process), 0);
+	/* one of them has an effect that this version does not know, another such a cause */
+	assert_int_equal(paged.count, 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_memory_equal(&paged.paging[i], &written[i], sizeof written[i]);
+	assert_int_equal(paged.paging[3].effect, GT_PAGING_TO_HOST);
+	assert_int_equal(paged.paging[3].cause, GT_PAGING_UNKNOWN);
+	gt_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_text_frame_is_the_same_in_all_processes),
 		cmocka_unit_test(an_address_as_high_as_a_text_frame_stays_an_address),
 		cmocka_unit_test(samples_are_ordered_by_time_and_are_not_a_process),
+		cmocka_unit_test(paging_is_read_as_written_among_the_events),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -27,6 +27,32 @@ static uint64_t claimed_size(const uint8_t *head)
 	return (page == 1 ? 65536 : page) * pages;
 }
 
+/*
+ * Files beside an export that was not closed: SQLite needs them to read it. A log has rows that are
+ * not in the file yet, a journal the pages that a change which never ended has overwritten.
+ */
+static const char *const companions[] = { "-wal", "-journal" };
+
+enum { COMPANIONS = sizeof companions / sizeof *companions };
+
+static bool has_companion(const char *path, int which, char name[PATH_MAX + 16])
+{
+	struct stat st;
+
+	snprintf(name, PATH_MAX + 16, "%.4095s%s", path, companions[which]);
+	return !stat(name, &st) && S_ISREG(st.st_mode) && st.st_size;
+}
+
+static bool needs_copy(const char *path)
+{
+	char name[PATH_MAX + 16];
+
+	for (int i = 0; i < COMPANIONS; i++)
+		if (has_companion(path, i, name))
+			return true;
+	return false;
+}
+
 static bool is_report(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -65,7 +91,8 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 				 is_report(path) ? "make one of this profile with" :
 						   "import takes what is made by",
 				 is_report(path) ? path : "PROFILE.nsys-rep");
-	else if (n < (ssize_t)sizeof head || (uint64_t)st.st_size < claimed_size(head))
+	else if (n < (ssize_t)sizeof head ||
+		 ((uint64_t)st.st_size < claimed_size(head) && !needs_copy(path)))
 		e = gt_error_set(error, -EINVAL,
 				 "%s is cut: it has %llu of %llu bytes; copy it or "
 				 "export the profile again",
@@ -109,7 +136,7 @@ static int copy_file(const char *from, const char *to)
 
 static void remove_copy(struct gt_database *d)
 {
-	static const char *const names[] = { "/copy", "/copy-wal", "/copy-shm" };
+	static const char *const names[] = { "/copy", "/copy-wal", "/copy-shm", "/copy-journal" };
 	char path[PATH_MAX];
 
 	for (size_t i = 0; d->copy && i < sizeof names / sizeof *names; i++) {
@@ -122,46 +149,43 @@ static void remove_copy(struct gt_database *d)
 	d->copy = NULL;
 }
 
-/*
- * A log beside the file (-wal) has rows that are not in the file yet. SQLite would write beside the
- * file to read both: it gets copies.
- */
-static int copy_with_log(struct gt_database *d, const char *log, struct gt_error *error)
+/* SQLite would write to the file and beside it: it gets copies. */
+static int copy_all(struct gt_database *d, struct gt_error *error)
 {
 	const char *temporary = getenv("TMPDIR");
-	char to[PATH_MAX];
+	char from[PATH_MAX + 16], to[PATH_MAX];
 	int e;
 
-	if (asprintf(&d->copy, "%s/gputrack-wal.XXXXXX",
+	if (asprintf(&d->copy, "%s/gputrack-import.XXXXXX",
 		     temporary && *temporary ? temporary : "/tmp") < 0)
 		d->copy = gt_strdup("");
 	e = mkdtemp(d->copy) ? 0 : -errno;
 	snprintf(to, sizeof to, "%s/copy", d->copy);
 	if (!e)
 		e = copy_file(d->path, to);
-	snprintf(to, sizeof to, "%s/copy-wal", d->copy);
-	if (!e)
-		e = copy_file(log, to);
+	for (int i = 0; i < COMPANIONS && !e; i++) {
+		snprintf(to, sizeof to, "%s/copy%s", d->copy, companions[i]);
+		if (has_companion(d->path, i, from))
+			e = copy_file(from, to);
+	}
 	return e ? gt_error_set(error, e,
-				"cannot copy %s and its log to %s: %s; set TMPDIR to a folder with "
-				"enough space, or run `sqlite3 %s 'PRAGMA wal_checkpoint'`",
+				"cannot copy %s, which was not closed, and its log to %s: %s; set "
+				"TMPDIR to a folder with enough space, or run `sqlite3 %s .tables`",
 				d->path, d->copy, strerror(-e), d->path) :
 		   0;
 }
 
-/* The name to open: the file's, or that of a copy where rows are in a log beside it. */
+/* The name to open: the file's, or that of a copy where SQLite needs the files beside it. */
 static int find_source(struct gt_database *d, char **uri, struct gt_error *error)
 {
-	char log[PATH_MAX + 8], copy[PATH_MAX];
-	struct stat st;
+	char copy[PATH_MAX];
 	int e;
 
-	snprintf(log, sizeof log, "%s-wal", d->path);
-	if (stat(log, &st) || !st.st_size) {
+	if (!needs_copy(d->path)) {
 		*uri = uri_of(d->path, "?immutable=1");
 		return 0;
 	}
-	e = copy_with_log(d, log, error);
+	e = copy_all(d, error);
 	if (e)
 		return e;
 	snprintf(copy, sizeof copy, "%s/copy", d->copy);

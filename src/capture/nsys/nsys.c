@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "capture/nsys/nsys_kinds.h"
+#include "capture/nsys/nsys_paging.h"
 #include "capture/nsys/nsys_stacks.h"
 #include "capture/nsys/nsys_traces.h"
 
@@ -396,6 +397,32 @@ static int import_rows(struct reading *r, struct rows *memory, struct rows *pool
 	return e ? e : import_failures(r, INT64_MAX, error);
 }
 
+/* What became of the pages of unified memory. Old exports do not say of which process. */
+static int import_paging(struct reading *r, struct gt_error *error)
+{
+	struct gt_paging paging;
+	sqlite3_stmt *rows;
+	int64_t global, start;
+	int e = gt_nsys_paging_open(&rows, &r->database, error);
+
+	while (!e && rows) {
+		struct gt_nsys_trace *trace = gt_nsys_traces_only(r->traces);
+
+		e = gt_nsys_paging_next(rows, &r->database, &paging, &global, &start,
+					&r->import->skipped, error);
+		if (e <= 0)
+			break;
+		e = gt_nsys_pid(global) ? trace_of(r, global, &trace, error) : 0;
+		if (!e && trace) {
+			paging.time_ns = time_of(r, start);
+			gt_nsys_trace_paging(trace, &paging);
+			r->import->paging++;
+		}
+	}
+	sqlite3_finalize(rows);
+	return e;
+}
+
 /* An item of struct gt_nsys_import's `calls`. */
 static void put_count(FILE *out, enum gt_function_id row, const char *name, sqlite3_stmt *s)
 {
@@ -474,10 +501,12 @@ static int read_all(struct reading *r, struct gt_error *error)
 		e = gt_nsys_stacks_new(&r->stacks, &r->database, r->names, error);
 	if (!e)
 		e = import_rows(r, &memory, &pools, error);
+	if (!e)
+		e = import_paging(r, error);
 	if (!e && !import->allocations && !import->frees && !import->pools)
 		e = count_calls(r, error);
 	if (!e && !import->allocations && !import->frees && !import->pools && !import->failed &&
-	    !import->calls)
+	    !import->calls && !import->paging)
 		e = explain_empty(r, error);
 	if (!e) {
 		/* the export has no process ends: all processes last as long as the profile */

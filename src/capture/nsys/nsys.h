@@ -27,6 +27,7 @@ struct gt_nsys_import {
 					    driver, neither */
 	uint64_t named;                  /* of the last: with a function of the runtime */
 	uint64_t failed;                 /* failed calls */
+	uint64_t paging;                 /* moves and faults of unified memory */
 	uint64_t out_of_order;           /* rows after a later one */
 	uint64_t skipped;                /* invalid rows */
 	uint32_t processes;

@@ -208,3 +208,16 @@ void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct
 	}
 	gt_lane_event(trace->lane, event);
 }
+
+void gt_nsys_trace_paging(struct gt_nsys_trace *trace, const struct gt_paging *paging)
+{
+	if (!trace->paging)
+		trace->paging = gt_lane_acquire(trace->writer, 0, "unified memory");
+	if (trace->paging)
+		gt_lane_paging(trace->paging, paging);
+}
+
+struct gt_nsys_trace *gt_nsys_traces_only(const struct gt_nsys_traces *t)
+{
+	return t->count == 1 ? t->list[0] : NULL;
+}

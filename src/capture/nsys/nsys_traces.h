@@ -13,8 +13,9 @@ struct gt_nsys_trace {
 	uint32_t pid, number; /* number: counts from 0 */
 	struct gt_writer *writer;
 	struct gt_lane *lane;
-	uint32_t tid;    /* thread of the lane's last event */
-	uint64_t places; /* devices defined in the trace, a bit each */
+	struct gt_lane *paging; /* of unified memory; NULL: none yet */
+	uint32_t tid;           /* thread of the lane's last event */
+	uint64_t places;        /* devices defined in the trace, a bit each */
 };
 
 /* All times are `base_ns` after the export's zero, which is `start_real_ns` of the wall clock. */
@@ -39,3 +40,7 @@ uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device, const 
 bool gt_nsys_trace_has_place(const struct gt_nsys_trace *trace, int64_t device);
 /* Adds an event of a thread; 0: it is not known. */
 void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct gt_event *event);
+/* Adds paging; it has an order of time of its own. */
+void gt_nsys_trace_paging(struct gt_nsys_trace *trace, const struct gt_paging *paging);
+/* The only process of the export so far; NULL: there is none, or several. */
+struct gt_nsys_trace *gt_nsys_traces_only(const struct gt_nsys_traces *t);
