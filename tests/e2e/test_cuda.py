@@ -337,6 +337,34 @@ def test_device_memory_reported_by_the_gpu_is_shown_beside_traced_memory(case):
     assert "712 MiB" in run.err and "100 MiB  of it was not traced" in run.err, run.err
 
 
+def test_memory_that_the_driver_takes_for_itself_is_measured(case):
+    run = case.gputrack("run", "-o", "a.gt", case.program("cuda_objects"),
+                        env=cuda(case, FAKE_CUDA_COSTS="1"))
+    assert run.status == 0, run.err
+    if getattr(case, "cuda_door", "") == "cupti":
+        assert not any("Memory" in event["function"] for event in case.events("a.gt")
+                       if event["function"].startswith("cuda"))
+        return
+    alive, seen, last = {}, {}, None
+    for event in case.events("a.gt"):
+        function, handle = event["function"], event["handle"]
+        if function in ("cudaContextMemory", "cudaCodeMemory", "cudaGraphMemory"):
+            assert handle not in alive, event
+            alive[handle] = event["bytes"]
+            seen.setdefault(function, set()).add((last["function"], event["bytes"] >> 20))
+        elif function == "cudaDriverMemoryGone":
+            alive.pop(handle)
+        last = event if function.startswith("cu") and not function.startswith("cuda") else last
+    assert {(name[:12], size) for name, size in seen["cudaCodeMemory"]} == {
+        ("cuModuleLoad", 2), ("cuLibraryLoa", 1)}
+    assert {size for _, size in seen["cudaGraphMemory"]} == {4}
+    assert len(seen["cudaGraphMemory"]) == 5 and len(seen["cudaContextMemory"]) == 5, seen
+    assert len(alive) <= 1, alive  # the last context took its own along
+    report = case.report("a.gt", "leakage")
+    assert report["totals"] == {"count": 0, "bytes": 0}
+    assert case.report("a.gt", "summary")["peak"]["device_bytes"] < 1 << 20
+
+
 def test_without_nvml_no_device_samples_are_recorded(case):
     case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
                   env=nvml(case, FAKE_NVML_INIT="9"))

@@ -22,7 +22,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 GPUTRACK = str(BUILD / "gputrack")
 # what nobody calls: made by the door from code that was loaded
-OWN_ROWS = {"cudaOwnCode", "cudaDeviceVariable", "cudaManagedVariable", "cudaVariableGone"}
+OWN_ROWS = {"cudaOwnCode", "cudaDeviceVariable", "cudaManagedVariable", "cudaVariableGone",
+            "cudaContextMemory", "cudaCodeMemory", "cudaGraphMemory", "cudaDriverMemoryGone"}
 # what the runtime calls when the process ends, and CUPTI no longer tells
 AT_EXIT = {"cuLibraryUnload", "cuDevicePrimaryCtxRelease"}
 failed = []

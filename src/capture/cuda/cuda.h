@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "capture/cuda/cuda_types.h"
 #include "guest/guest.h"
 
@@ -41,3 +43,29 @@ void gt_cuda_code_loaded(enum gt_function_id function, const uint64_t *argv, CUc
 			 const void *caller);
 /* … and after one that unloaded it, that they have ended. */
 void gt_cuda_code_unloaded(uint64_t module, const void *caller);
+
+/*
+ * The direct way: device memory that the driver takes for itself (measure.c). A call that begins or
+ * returns during a measurement, and changes what is allocated, says so: the measurement is dropped.
+ */
+extern _Atomic uint32_t gt_cuda_measuring, gt_cuda_memory_changes;
+
+static inline void gt_cuda_memory_changes_now(void)
+{
+	if (atomic_load_explicit(&gt_cuda_measuring, memory_order_relaxed))
+		atomic_fetch_add_explicit(&gt_cuda_memory_changes, 1, memory_order_relaxed);
+}
+
+struct gt_cuda_reading {
+	uint64_t used;
+	uint32_t changes;
+	bool is_known;
+};
+
+void gt_cuda_measure_start(void *(*find)(void *, const char *), void *handle);
+void gt_cuda_measure_begin(struct gt_cuda_reading *r);
+/* The change since then; 0 also if it is not known. Every beginning has its end. */
+int64_t gt_cuda_measure_end(const struct gt_cuda_reading *r);
+/* Records what was measured, under a row of cuda_static.def. */
+void gt_cuda_measured(enum gt_function_id row, uint64_t handle, uint64_t bytes, CUcontext context,
+		      const void *caller);

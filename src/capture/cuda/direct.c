@@ -19,10 +19,16 @@
 
 static struct gt_cuda_entries entries;
 
-/* Rows that need more than the recorder: their handle is a device, they end contexts, load code. */
+/* Rows that need more than the recorder: contexts, code and executable graphs. */
 #define IS_SPECIAL(kind)                                                                           \
 	(GT_##kind == GT_PRIMARY_CONTEXT || GT_##kind == GT_CUDA_CONTEXT ||                        \
-	 GT_##kind == GT_GREEN_CONTEXT || GT_##kind == GT_LIBRARY || GT_##kind == GT_MODULE)
+	 GT_##kind == GT_GREEN_CONTEXT || GT_##kind == GT_LIBRARY || GT_##kind == GT_MODULE ||     \
+	 GT_##kind == GT_EXECUTABLE_GRAPH)
+/* Rows whose call changes how much device memory is in use. */
+#define IS_MEMORY(kind)                                                                            \
+	(GT_##kind == GT_DEVICE_MEMORY || GT_##kind == GT_PHYSICAL_MEMORY ||                       \
+	 GT_##kind == GT_SHARED_MEMORY || GT_##kind == GT_ARRAY ||                                 \
+	 GT_##kind == GT_MIPMAPPED_ARRAY)
 
 static CUresult (*get_current)(CUcontext *context);
 static CUresult (*get_device)(CUdevice *device);
@@ -80,11 +86,42 @@ static void expect_exit(void)
 		atexit(gt_cuda_driver_exiting);
 }
 
+static __attribute__((noinline)) void before(enum gt_function_id function, uint64_t *argv,
+					     struct gt_cuda_reading *reading)
+{
+	gt_cuda_before(function, argv);
+	gt_cuda_measure_begin(reading);
+}
+
+/* The memory that the driver took for what the call made, or gave back. */
+static void measure(const struct gt_function *fn, const uint64_t *argv, CUresult result,
+		    const struct gt_cuda_reading *reading, const void *caller)
+{
+	enum gt_function_id row = is_code(fn)                     ? GT_FN_cudaCodeMemory :
+				  fn->kind == GT_EXECUTABLE_GRAPH ? GT_FN_cudaGraphMemory :
+								    GT_FN_cudaContextMemory;
+	int64_t bytes = gt_cuda_measure_end(reading);
+	uint64_t handle = argv[0];
+
+	if (result != CUDA_SUCCESS)
+		return;
+	/* in all of them, the handle is returned in the first argument, or is that */
+	if (bytes > 0 && fn->effect == GT_CREATE && handle)
+		gt_cuda_measured(row, *(const uint64_t *)(uintptr_t)handle, (uint64_t)bytes,
+				 current_context(), caller);
+	else if (bytes < 0 && gt_function_ends(fn))
+		gt_cuda_measured(GT_FN_cudaDriverMemoryGone, handle, 0, current_context(), caller);
+}
+
 static __attribute__((noinline)) void after(enum gt_function_id function, const uint64_t *argv,
+					    CUresult result, const struct gt_cuda_reading *reading,
 					    const void *caller)
 {
 	const struct gt_function *fn = &gt_functions[function];
 
+	measure(fn, argv, result, reading, caller);
+	if (result != CUDA_SUCCESS)
+		return;
 	gt_cuda_after(function, argv);
 	if (function == GT_FN_cuDevicePrimaryCtxRetain)
 		expect_exit();
@@ -97,24 +134,29 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 /* The driver's own function comes before the recorder's end, whose door may ask the driver. */
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
 	CHECK_ROW(fn, ret, args, size)                                                             \
-	FN_(fn, IS_SPECIAL(kind), UNWRAP args)
+	FN_(fn, IS_SPECIAL(kind), IS_MEMORY(kind), UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, special, ...)                                                                     \
+#define FN__(fn, special, memory, ...)                                                             \
 	static CUresult wrap_##fn(PARAMS(__VA_ARGS__))                                             \
 	{                                                                                          \
 		CUresult (*next)(PARAMS(__VA_ARGS__)) = entries.driver[GT_ENTRY_##fn];             \
 		uint64_t argv[] = { WORDS(__VA_ARGS__) };                                          \
+		struct gt_cuda_reading reading;                                                    \
 		struct gt_guest_call g;                                                            \
 		CUresult result;                                                                   \
                                                                                                    \
 		if (special)                                                                       \
-			gt_cuda_before(GT_FN_##fn, argv);                                          \
+			before(GT_FN_##fn, argv, &reading);                                        \
+		if (memory)                                                                        \
+			gt_cuda_memory_changes_now();                                              \
 		gt_guest_begin(&g, special ? gt_cuda_row(GT_FN_##fn, argv) : GT_FN_##fn, argv,     \
 			       __builtin_return_address(0));                                       \
 		result = next(NAMES(__VA_ARGS__));                                                 \
 		gt_guest_end(&g, (uint64_t)result, &door);                                         \
-		if (special && result == CUDA_SUCCESS)                                             \
-			after(GT_FN_##fn, argv, __builtin_return_address(0));                      \
+		if (memory)                                                                        \
+			gt_cuda_memory_changes_now();                                              \
+		if (special)                                                                       \
+			after(GT_FN_##fn, argv, result, &reading, __builtin_return_address(0));    \
 		return result;                                                                     \
 	}
 #define ALSO(...)
@@ -197,6 +239,7 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 	*(void **)&get_current = find(handle, "cuCtxGetCurrent");
 	*(void **)&get_device = find(handle, "cuCtxGetDevice");
 	*(void **)&driver.device_name = find(handle, "cuDeviceGetName");
+	gt_cuda_measure_start(find, handle);
 	gt_cuda_driver_start(&driver);
 	atomic_store(&found, true);
 	return &entries;

@@ -219,6 +219,7 @@ static const struct gt_cuda_entries *entries_for(void *function)
 		return NULL;
 	opening = true;
 	found = open_door(map);
+	dlerror(); /* a function that the driver lacks is nobody's mistake */
 	opening = false;
 	atomic_store(&entries, found);
 	atomic_store(&tried, true);

@@ -245,3 +245,4 @@ PLAIN(cuMemGetAllocationGranularity,
       (*granularity = 2 << 20, CUDA_SUCCESS))
 PLAIN(cuMemGetInfo_v2, (size_t * free, size_t *total),
       (*total = 16ull << 30, *free = *total - fake_cuda_bytes(), CUDA_SUCCESS))
+PLAIN(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), CUDA_SUCCESS)

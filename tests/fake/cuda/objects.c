@@ -46,6 +46,17 @@ static bool on_device(enum fake_class class)
 	       class == FAKE_MIPMAP;
 }
 
+/* Device memory that the driver takes for itself: none, unless FAKE_CUDA_COSTS is set. */
+static uint64_t cost(enum fake_class class)
+{
+	static const uint64_t costs[FAKE_CLASS_COUNT] = { [FAKE_CONTEXT] = 300 << 20,
+							  [FAKE_MODULE] = 2 << 20,
+							  [FAKE_LIBRARY] = 1 << 20,
+							  [FAKE_EXEC] = 4 << 20 };
+
+	return getenv("FAKE_CUDA_COSTS") ? costs[class] : 0;
+}
+
 static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUcontext owner,
 		    void *block)
 {
@@ -69,8 +80,7 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 	}
 	*at = fresh;
 	alive++;
-	if (on_device(class))
-		count_bytes(size);
+	count_bytes((on_device(class) ? size : 0) + cost(class));
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
 }
@@ -104,8 +114,7 @@ static void take_out(struct fake_object **at)
 
 	*at = gone->next;
 	alive--;
-	if (on_device((enum fake_class)gone->class))
-		count_bytes(0 - gone->size);
+	count_bytes(0 - (on_device(gone->class) ? gone->size : 0) - cost(gone->class));
 	/* the object before its block: the block is what the next one gets */
 	void *block = gone->block;
 	free(gone);
