@@ -18,6 +18,7 @@ benchmarks() {
 	report	Reading a recording
 	many_stacks	Reading many different stacks
 	nsys	Nsight Systems exports
+	snapshot	Memory snapshots of PyTorch
 	plot	Pictures
 	html	Pages
 	END

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* import.c - `gputrack import`: an Nsight Systems export becomes a recording. */
+/* import.c - `gputrack import`: an Nsight Systems export or a snapshot becomes a recording. */
 #include "cli/import.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "cli/forward.h"
 #include "cli/output.h"
 #include "cli/run/with_nsys.h"
+#include "capture/snapshot/snapshot.h"
 #ifdef GT_HAS_NSYS
 #include "capture/nsys/nsys.h"
 #endif
@@ -42,27 +43,21 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_import_syntax = {
 	.name = "import",
-	.summary = "convert an Nsight Systems export to a recording",
-	.operands = "FILE.sqlite|FILE.nsys-rep",
+	.summary = "convert an Nsight Systems export or a PyTorch snapshot to a recording",
+	.operands = "FILE.sqlite|FILE.nsys-rep|FILE.pickle",
 	.about = "Converts the SQLite export of an Nsight Systems profile (`nsys export --type "
 		 "sqlite`) to a recording for all other commands. A report, FILE.nsys-rep, is "
 		 "exported first: that needs nsys. FILE is not changed. Profile "
 		 "with `nsys profile --cuda-memory-usage=true --cudabacktrace=memory:0`: without "
 		 "the first option there are no allocations, without the second only some have "
-		 "call stacks.",
+		 "call stacks.\n\nA memory snapshot of PyTorch, FILE.pickle or FILE.pickle.gz as "
+		 "torch.cuda.memory._dump_snapshot writes it, becomes a recording with the pool's "
+		 "blocks and their Python lines. It is read as plain data: nothing in it is "
+		 "executed.",
 	.options = options,
 };
 
-#ifdef GT_HAS_NSYS
-/* Writes lines for the user. */
-struct lines {
-	char *at, *end;
-};
-
-static void add_line(struct lines *lines, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add_line(struct lines *lines, const char *format, ...)
+void gt_import_line(struct gt_import_lines *lines, const char *format, ...)
 {
 	size_t left = (size_t)(lines->end - lines->at);
 	va_list args;
@@ -74,6 +69,8 @@ static void add_line(struct lines *lines, const char *format, ...)
 	if (n > 0)
 		lines->at += (size_t)n < left ? (size_t)n : left - 1;
 }
+
+#ifdef GT_HAS_NSYS
 
 static const char *const tracking_names[] = {
 	[GT_NSYS_TRACKING_UNKNOWN] = "unknown",
@@ -104,53 +101,57 @@ static void set_info(const struct gt_nsys_import *n, struct gt_info *info)
 }
 
 /* What memory events say; without any, what is known all the same. */
-static void describe_memory(const struct gt_nsys_import *n, struct lines *lines)
+static void describe_memory(const struct gt_nsys_import *n, struct gt_import_lines *lines)
 {
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX], c[GT_FORMAT_MAX], d[GT_FORMAT_MAX];
 
 	if (n->calls) {
-		add_line(lines, "no memory events: only calls are counted, %s\n",
-			 n->profile.tracking == GT_NSYS_TRACKING_ON ?
-				 "although memory tracking was on" :
-				 "profile with --cuda-memory-usage=true to record memory");
+		gt_import_line(lines, "no memory events: only calls are counted, %s\n",
+			       n->profile.tracking == GT_NSYS_TRACKING_ON ?
+				       "although memory tracking was on" :
+				       "profile with --cuda-memory-usage=true to record memory");
 		return;
 	}
-	add_line(lines, "%s %s and %s %s of %u %s\n", gt_format_count(a, n->allocations),
-		 gt_plural(n->allocations, "allocation", "allocations"),
-		 gt_format_count(b, n->frees), gt_plural(n->frees, "free", "frees"), n->processes,
-		 gt_plural(n->processes, "process", "processes"));
-	add_line(lines, "%s with a call stack, %s with the driver function's name, %s with neither",
-		 gt_format_count(a, n->valid), gt_format_count(b, n->driver),
-		 gt_format_count(c, n->invalid));
+	gt_import_line(lines, "%s %s and %s %s of %u %s\n", gt_format_count(a, n->allocations),
+		       gt_plural(n->allocations, "allocation", "allocations"),
+		       gt_format_count(b, n->frees), gt_plural(n->frees, "free", "frees"),
+		       n->processes, gt_plural(n->processes, "process", "processes"));
+	gt_import_line(lines,
+		       "%s with a call stack, %s with the driver function's name, %s with neither",
+		       gt_format_count(a, n->valid), gt_format_count(b, n->driver),
+		       gt_format_count(c, n->invalid));
 	if (n->named)
-		add_line(lines, " (%s of these with the runtime function's name)",
-			 gt_format_count(d, n->named));
-	add_line(lines, "\n");
+		gt_import_line(lines, " (%s of these with the runtime function's name)",
+			       gt_format_count(d, n->named));
+	gt_import_line(lines, "\n");
 }
 
 static void describe(const struct gt_nsys_import *n, struct gt_import_result *result)
 {
-	struct lines lines = { result->text, result->text + sizeof result->text };
+	struct gt_import_lines lines = { result->text, result->text + sizeof result->text };
 	char text[GT_FORMAT_MAX];
 
 	describe_memory(n, &lines);
 	if (n->failed)
-		add_line(&lines, "%s failed %s\n", gt_format_count(text, n->failed),
-			 gt_plural(n->failed, "call", "calls"));
+		gt_import_line(&lines, "%s failed %s\n", gt_format_count(text, n->failed),
+			       gt_plural(n->failed, "call", "calls"));
 	if (n->paging)
-		add_line(&lines, "%s %s of unified memory\n", gt_format_count(text, n->paging),
-			 gt_plural(n->paging, "migration or page fault",
-				   "migrations and page faults"));
+		gt_import_line(&lines, "%s %s of unified memory\n",
+			       gt_format_count(text, n->paging),
+			       gt_plural(n->paging, "migration or page fault",
+					 "migrations and page faults"));
 	if (n->out_of_order)
-		add_line(&lines, "%s %s out of order and sorted\n",
-			 gt_format_count(text, n->out_of_order),
-			 gt_plural(n->out_of_order, "row was", "rows were"));
+		gt_import_line(&lines, "%s %s out of order and sorted\n",
+			       gt_format_count(text, n->out_of_order),
+			       gt_plural(n->out_of_order, "row was", "rows were"));
 	if (n->skipped)
-		add_line(&lines, "%s %s invalid and skipped\n", gt_format_count(text, n->skipped),
-			 gt_plural(n->skipped, "row was", "rows were"));
+		gt_import_line(&lines, "%s %s invalid and skipped\n",
+			       gt_format_count(text, n->skipped),
+			       gt_plural(n->skipped, "row was", "rows were"));
 	if (!n->valid && !n->calls)
-		add_line(&lines, "no call stacks: profile with --cudabacktrace=memory:0 to record "
-				 "them\n");
+		gt_import_line(&lines,
+			       "no call stacks: profile with --cudabacktrace=memory:0 to record "
+			       "them\n");
 }
 
 int gt_import_run(const struct gt_import *import, struct gt_import_result *result,
@@ -192,15 +193,17 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 }
 #endif
 
-/* The export's name in the current folder, with the suffix .gt. */
+/* The file's name in the current folder, with the suffix .gt. */
 static void name_recording(char *out, size_t size, const char *file)
 {
-	static const char *const ends[] = { ".sqlite", ".nsys-rep", ".qdrep" };
+	static const char *const ends[] = { ".sqlite", ".nsys-rep", ".qdrep",
+					    ".gz",     ".pickle",   ".pkl" };
 	const char *name = gt_path_name(file);
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
+		if (length > strlen(ends[i]) &&
+		    !memcmp(name + length - strlen(ends[i]), ends[i], strlen(ends[i])))
 			length -= strlen(ends[i]);
 	snprintf(out, size, "%.*s.gt", (int)length, name);
 }
@@ -208,7 +211,7 @@ static void name_recording(char *out, size_t size, const char *file)
 static int import(const char *file, const char *folder, struct gt_import_result *result,
 		  struct gt_error *error)
 {
-	bool is_report = gt_nsys_is_report(file);
+	bool is_report = gt_nsys_is_report(file), is_snapshot = !is_report && gt_snapshot_is(file);
 	struct gt_import what = { .file = file, .folder = folder };
 	struct gt_nsys_export export;
 	struct gt_folder made;
@@ -225,7 +228,8 @@ static int import(const char *file, const char *folder, struct gt_import_result 
 	if (e)
 		goto free_info;
 	gt_info_set(what.info, "gputrack", GT_VERSION);
-	e = gt_import_run(&what, result, error);
+	e = is_snapshot ? gt_import_snapshot(&what, result, error) :
+			  gt_import_run(&what, result, error);
 	if (!e)
 		e = gt_run_info_write(what.info, folder, error);
 	if (e)
@@ -256,8 +260,9 @@ int gt_cmd_import(int argc, char **argv)
 		return status;
 	if (argc - first != 1)
 		return gt_syntax_wrong(&gt_import_syntax, argc == first ?
-								  "needs an export, FILE.sqlite" :
-								  "takes one export");
+								  "needs a file: FILE.sqlite, "
+								  "FILE.nsys-rep or FILE.pickle" :
+								  "takes one file");
 	if (s.output)
 		snprintf(folder, sizeof folder, "%s", s.output);
 	else

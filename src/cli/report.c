@@ -211,7 +211,8 @@ int gt_cmd_report(int argc, char **argv)
 	if (first < 0 || status)
 		goto free_settings;
 	/* Nsight's scripts, whose rows these are, have all frames of an import */
-	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported"))
+	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported") &&
+	    !*gt_recording_info(recording, "snapshot"))
 		s.input.all_frames = true;
 	status = gt_fail_options_open(&s.fail, &gt_report_syntax, &s.input);
 	if (status)

@@ -239,7 +239,7 @@ char *gt_end_words(const struct gt_process *p)
 	switch (p->end) {
 	case GT_END_SIGNAL: return signal_words(p->signal);
 	case GT_END_RUNNING: return gt_strdup("running");
-	case GT_END_DETACHED: return gt_strdup("detached");
+	case GT_END_DETACHED: return gt_strdup(p->is_snapshot ? "running" : "detached");
 	case GT_END_STOPPED: return gt_strdup("recording stopped");
 	case GT_END_EXEC: return gt_strdup("exec");
 	case GT_END_UNKNOWN: return gt_strdup(p->unread ? "unread" : "not recorded");
@@ -268,7 +268,9 @@ char *gt_ending_text(const struct gt_process *p)
 		break;
 	case GT_END_RUNNING: n = asprintf(&text, "%s is still running", name); break;
 	case GT_END_DETACHED:
-		n = asprintf(&text, "%s kept running after gputrack detached", name);
+		n = p->is_snapshot ?
+			    asprintf(&text, "the program was running when the snapshot was taken") :
+			    asprintf(&text, "%s kept running after gputrack detached", name);
 		break;
 	case GT_END_STOPPED:
 		n = asprintf(&text, "recording of %s stopped before it ended (%s)", name,

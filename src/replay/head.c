@@ -108,7 +108,8 @@ static void put_pids(struct gt_printer *p, const struct gt_view *v)
 
 	if (count > 1)
 		put_processes(p, v);
-	if (count != 1)
+	/* a snapshot does not say of which process it is */
+	if (count != 1 || *gt_recording_info(v->recording, "snapshot"))
 		return;
 	process_text(text, sizeof text, process_at(v, 0), false);
 	gt_print_put(p, GT_PLAIN, ", pid %s", text);
@@ -122,6 +123,10 @@ static void put_import(struct gt_printer *p, const struct gt_view *v)
 
 	gt_print_put(p, GT_PLAIN, "imported from ");
 	gt_print_name(p, GT_PLAIN, gt_path_name(path), gt_print_left(p) / 3);
+	if (*gt_recording_info(v->recording, "snapshot")) {
+		gt_print_put(p, GT_PLAIN, " (memory snapshot of PyTorch)");
+		return;
+	}
 	gt_print_put(p, GT_PLAIN, " (Nsight Systems");
 	if (*nsys)
 		gt_print_put(p, GT_PLAIN, " %s", nsys);

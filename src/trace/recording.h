@@ -53,6 +53,7 @@ struct gt_process {
 	char *damage;       /* NULL: none; complete when its events have been read */
 	uint64_t stack_depth; /* most frames recorded of a stack; 0: unknown */
 	bool went_on;         /* `gputrack attach` detached from it; complete like `damage` */
+	bool is_snapshot;     /* it went on after an imported snapshot; likewise */
 	enum gt_end end;      /* likewise */
 	int exit_status;      /* -1: unknown */
 	int signal;           /* that killed it; 0: none, or unknown */

@@ -91,6 +91,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 		s->process.stack_depth = 0;
 	s->process.is_attached = gt_reader_text(s->reader, "capture");
 	s->process.went_on = gt_reader_text(s->reader, "went_on");
+	s->process.is_snapshot = gt_reader_text(s->reader, "snapshot");
 	s->process.is_late = gt_reader_text(s->reader, "late");
 	free(s->process.command);
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));

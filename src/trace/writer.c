@@ -475,6 +475,12 @@ void gt_writer_end(struct gt_writer *w)
 	gt_writer_end_at(w, gt_now_ns());
 }
 
+void gt_writer_start_at(struct gt_writer *w, uint64_t start_ns, uint64_t start_real_ns)
+{
+	w->header->start_ns = start_ns;
+	w->header->start_real_ns = start_real_ns;
+}
+
 void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 {
 	uint64_t reserved;

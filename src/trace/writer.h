@@ -76,6 +76,8 @@ int gt_writer_open_in(struct gt_writer **out, const char *folder,
 bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane);
 /* The same; and looks at the file, so that a thread that would not survive a store need not try. */
 bool gt_writer_check_file(struct gt_writer *w, const struct gt_lane *lane);
+/* Corrects the start that an import gave in the options: it knows better now. */
+void gt_writer_start_at(struct gt_writer *w, uint64_t start_ns, uint64_t start_real_ns);
 /* Marks the trace as ended and trims it. Lanes may still write until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
 /* The same for an import that ended at `end_ns`. */

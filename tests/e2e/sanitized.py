@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import nsys_export
+import torch_snapshot
 
 COMMANDS = [
     *(f"report r.gt -f {form} --suppressions s.supp --baseline old.gt --fail-on-leak"
@@ -17,6 +18,7 @@ COMMANDS = [
         "tsv", "csv", "json", "pprof", "collapsed", "speedscope", "chrome", "prometheus")),
     "diff old.gt r.gt", "diff r.gt old.gt -f json -o out", "suppress r.gt -o out",
     "html r.gt -o out", "html t.csv -o out", "import x.sqlite -q -o out.gt", "import x.sqlite -o -",
+    "import x.pickle -q -o out.gt",
     *(f"plot {what} -o out.{form}" for what in ("r.gt", "t.csv", "u.tsv", "m.csv", "u.tsv -s smi.log")
       for form in ("txt", "svg")),
     "plot r.gt -o out.png",
@@ -54,6 +56,9 @@ def inputs(case):
                     stack=[("main", "/app")])
         export.alloc(1000 * i + 50, 0x1000 * (i + 1), 4096, correlation=i + 1)
     export.save(case.path("x.sqlite"))
+    pool = torch_snapshot.Pool()
+    pool.work(30)
+    torch_snapshot.save(case, [pool])
 
 
 def check(case, command):

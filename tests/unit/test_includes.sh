@@ -44,6 +44,7 @@ BEGIN {
 	allow("capture/cuda", doors)
 	allow("capture/ebpf", "trace event api base")
 	allow("capture/nsys", "trace event api base")
+	allow("capture/snapshot", "trace event api base")
 	allow("symbol", "base")
 	shared = "trace ledger symbol event api base"
 	allow("replay", shared)
@@ -53,7 +54,7 @@ BEGIN {
 	allow("plot", "replay " shared)
 	allow("page", "judge plot replay " shared)
 	allow("screen", "replay " shared)
-	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys"
+	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys capture/snapshot"
 	allow("cli", "plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
 }
 
