@@ -109,6 +109,13 @@ void gt_place_sites_init(struct gt_place_sites *s, const struct gt_ledger *l, st
 void gt_place_sites_fini(struct gt_place_sites *s);
 /* Adds a site to such a sum; `biggest`: the bytes of the one that gave it its stack. */
 void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest);
+/* Numbers places of one kind from 0: stacks that are one place have the same. Zeroed is empty. */
+struct gt_place_numbers {
+	struct gt_map map;
+	size_t count;
+};
+size_t gt_place_number(struct gt_place_numbers *n, struct gt_frames *f, uint32_t stack,
+		       enum gt_kind kind);
 /* How many places these are, where rows of several kinds may be of one (not GT_BY_LINE). */
 size_t gt_place_count(struct gt_frames *f, const uint32_t *stacks, size_t count);
 size_t gt_place_count_groups(struct gt_frames *f, const struct gt_groups *groups);

@@ -295,3 +295,13 @@ void gt_place_sites_fini(struct gt_place_sites *s)
 	free(s->sums);
 	*s = (struct gt_place_sites){ 0 };
 }
+
+size_t gt_place_number(struct gt_place_numbers *n, struct gt_frames *f, uint32_t stack,
+		       enum gt_kind kind)
+{
+	void **at = gt_map_at(&n->map, gt_mix64(gt_place_key(f, stack) + kind));
+
+	if (!*at)
+		*at = (void *)(uintptr_t)++n->count;
+	return (uintptr_t)*at - 1;
+}

@@ -63,18 +63,17 @@ static uint64_t all_blocks(const struct place *p)
 	return p->count + p->still;
 }
 
-static struct place *place_at(struct places *p, struct gt_map *by_key, const struct gt_view *v,
-			      uint32_t stack, uint16_t function)
+static struct place *place_at(struct places *p, struct gt_place_numbers *numbers,
+			      const struct gt_view *v, uint32_t stack, uint16_t function)
 {
-	uint64_t key = gt_mix64(gt_place_key(v->frames, stack) + gt_functions[function].kind);
-	void **at = gt_map_at(by_key, key);
+	size_t number = gt_place_number(numbers, v->frames, stack,
+					(enum gt_kind)gt_functions[function].kind);
 
-	if (!*at) {
+	if (number == p->count) {
 		GT_GROW(p->list, p->count, p->room);
 		p->list[p->count++] = (struct place){ .stack = stack, .function = function };
-		*at = (void *)(uintptr_t)p->count;
 	}
-	return &p->list[(uintptr_t)*at - 1];
+	return &p->list[number];
 }
 
 /* `count` blocks that never moved. */
@@ -123,13 +122,13 @@ static int block_order(const void *a, const void *b)
 }
 
 /* Gives each place its blocks: those that moved come first, as all are sorted. */
-static void share_out(struct places *p, struct gt_map *by_key, const struct gt_view *v)
+static void share_out(struct places *p, struct gt_place_numbers *numbers, const struct gt_view *v)
 {
 	struct gt_unified *u = &p->unified;
 
 	for (size_t i = 0; i < u->count; i++) {
 		const struct gt_entry *e = &u->blocks[i]->entry;
-		struct place *place = place_at(p, by_key, v, e->stack, e->function);
+		struct place *place = place_at(p, numbers, v, e->stack, e->function);
 
 		add_block(place, u->blocks[i]);
 		add_block(&p->total, u->blocks[i]);
@@ -140,7 +139,7 @@ static void share_out(struct places *p, struct gt_map *by_key, const struct gt_v
 	}
 	for (size_t i = 0; i < u->count; i++) {
 		const struct gt_entry *e = &u->blocks[i]->entry;
-		struct place *place = place_at(p, by_key, v, e->stack, e->function);
+		struct place *place = place_at(p, numbers, v, e->stack, e->function);
 
 		if (gt_unified_moved(&u->blocks[i]->moves))
 			place->blocks[place->count++] = u->blocks[i];
@@ -148,7 +147,7 @@ static void share_out(struct places *p, struct gt_map *by_key, const struct gt_v
 	for (size_t i = 0; i < u->still_count; i++) {
 		const struct gt_unified_still *s = &u->still[i];
 
-		add_still(place_at(p, by_key, v, s->stack, s->function), s->count, s->bytes);
+		add_still(place_at(p, numbers, v, s->stack, s->function), s->count, s->bytes);
 		add_still(&p->total, s->count, s->bytes);
 	}
 }
@@ -157,15 +156,15 @@ static void share_out(struct places *p, struct gt_map *by_key, const struct gt_v
 static void find_places(struct places *p, const struct gt_view *v, size_t suits)
 {
 	uint64_t top = v->top ? v->top : suits;
-	struct gt_map by_key = { 0 };
+	struct gt_place_numbers numbers = { 0 };
 	uint32_t *stacks;
 
 	*p = (struct places){ 0 };
 	gt_unified_init(&p->unified, v);
 	if (p->unified.count)
 		qsort(p->unified.blocks, p->unified.count, sizeof *p->unified.blocks, block_order);
-	share_out(p, &by_key, v);
-	gt_map_fini(&by_key);
+	share_out(p, &numbers, v);
+	gt_map_fini(&numbers.map);
 	p->total.moves = p->unified.total;
 	if (p->count)
 		qsort(p->list, p->count, sizeof *p->list, most_moved);

@@ -327,6 +327,37 @@ def test_memory_held_while_the_gpu_idles_is_measured(case):
     assert "No GPU work was recorded" in case.gputrack("report", "n.gt", "-a", "idle").out
 
 
+def test_places_that_hold_memory_while_the_gpu_idles_are_named(case):
+    """Work from 2 to 4 s and from 6 to 7 s, the end at 9 s; each place has its own hours."""
+    export = Export()
+    second = 10**9
+    for number, (function, size, begin, end) in enumerate((
+            ("early", 1, 0.5, 3), ("between", 2, 3, 6.5), ("late", 4, 6.5, None)), 1):
+        at = int(begin * second)
+        export.call(at - 5, at + 5, number, MALLOC, BACKTRACE,
+                    stack=[("cudaMalloc", "/lib/libcudart.so"), (function, "./program100")])
+        export.alloc(at, 0x1000 * number * GIB, size * GIB, correlation=number)
+        if end:
+            export.free(int(end * second), 0x1000 * number * GIB, size * GIB)
+    for start, end in ((2, 4), (6, 7)):
+        export.insert("CUPTI_ACTIVITY_KIND_KERNEL", start=start * second, end=end * second,
+                      deviceId=0)
+    export.insert("ANALYSIS_DETAILS", duration=9 * second)
+    take(case, export)
+    idle = case.report("x.gt", "idle")
+    wanted = {"late": [10, 0, 0, 8], "between": [7, 0, 4, 0], "early": [2.5, 1.5, 0, 0]}
+    assert [g["stack"][1]["function"] for g in idle["groups"]] == list(wanted), idle["groups"]
+    for group, areas in zip(idle["groups"], wanted.values()):
+        assert [round(group[f"{k}_byte_seconds"] / GIB, 3) for k in
+                ("held", "idle_before", "idle_between", "idle_after")] == areas, group
+    text = case.gputrack("report", "x.gt", "-a", "idle").out
+    assert re.search(r"HELD IDLE BY\n +59 % +8.00 GiB s  cudaMalloc .* < late", text), text
+    head, rows = tsv(case, "x.gt", "idle")
+    assert [row["kind"] for row in rows] == ["", "device memory", "device memory", "device memory"]
+    assert int(rows[0]["idle_after"]) == 8 * GIB == int(rows[1]["idle_after"]), rows
+    assert len(case.report("x.gt", "idle", "--by", "process")["groups"]) == 1
+
+
 # nvidia-smi beside an export.
 
 def steps():
