@@ -361,6 +361,7 @@ static void fill_sets(struct gt_page *h, struct gt_frames *held, gt_tick_fn *tic
 		filling[i] = (struct filling){ h, &h->sets[i] };
 		replays[i] = (struct gt_replay){ .pid = h->sets[i].pid,
 						 .growth = true,
+						 .samples = true,
 						 .held = held,
 						 .before = begin_moment,
 						 .each = take_event,

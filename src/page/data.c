@@ -8,6 +8,7 @@
 #include "replay/head.h"
 #include "page/page.h"
 #include "page/encode.h"
+#include "page/shortage.h"
 #include "judge/residue.h"
 #include "api/results.h"
 #include "replay/call_text.h"
@@ -454,6 +455,8 @@ static void set_json(struct writing *w)
 	tracks_json(w);
 	sites = (struct gt_page_sites){ &w->rows, w->marks, w->numbers };
 	gt_page_leaks_json(w->json, &w->view, w->names, &sites);
+	gt_page_shortage_json(w->json, &w->view, w->names);
+	gt_page_capacity_json(w->json, &w->view);
 	growth_json(w);
 	mistakes_json(w);
 	gt_json_end(w->json);

@@ -91,6 +91,46 @@ uint64_t gt_device_capacity(const struct gt_view *v, uint16_t place)
 	return found;
 }
 
+/* The capacity of the only device that is known; 0: there are several, or none. */
+static uint64_t only_capacity(const struct gt_view *v)
+{
+	const struct gt_samples *samples = &v->ledger->samples;
+	size_t count = gt_recording_series_count(v->recording);
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < samples->count && i < count; i++) {
+		const struct gt_series *series = gt_recording_series(v->recording, (uint16_t)i);
+
+		if (!samples->series[i].any || samples->series[i].last <= 0 ||
+		    strcmp(series->name, GT_SERIES_DEVICE_CAPACITY))
+			continue;
+		if (found)
+			return 0;
+		found = (uint64_t)samples->series[i].last;
+	}
+	return found;
+}
+
+uint64_t gt_used_capacity(const struct gt_view *v, unsigned *devices)
+{
+	const struct gt_breakdown *b = &v->ledger->breakdown;
+	uint64_t sum = 0;
+
+	*devices = 0;
+	for (size_t i = 0; i < b->place_count; i++) {
+		uint64_t capacity;
+
+		if (!b->places[i].peak_bytes)
+			continue;
+		capacity = i ? gt_device_capacity(v, (uint16_t)i) : only_capacity(v);
+		if (!capacity)
+			return 0;
+		sum += capacity;
+		++*devices;
+	}
+	return sum;
+}
+
 /* Memory of the kind that ran out: of the device, unless host memory was asked for. */
 static bool on_host(const struct gt_shortage *s)
 {
@@ -206,11 +246,24 @@ static void put_holder(struct gt_printer *p, const struct gt_view *v, const stru
 	gt_print_end(p);
 }
 
-/* The places that held memory, the largest first. */
+void gt_shortage_holders_init(struct gt_shortage_holders *h, const struct gt_view *v,
+			      const struct gt_shortage *s)
+{
+	h->then = (struct gt_ledger){ 0 };
+	h->then.sites = sites_then(v, s, &h->then.site_count);
+	gt_place_sites_init(&h->places, &h->then, v->frames, NULL);
+	qsort(h->places.list, h->places.count, sizeof *h->places.list, most_bytes);
+}
+
+void gt_shortage_holders_fini(struct gt_shortage_holders *h)
+{
+	gt_place_sites_fini(&h->places);
+	free(h->then.sites);
+}
+
 static void put_holders(struct gt_printer *p, const struct gt_view *v,
 			const struct gt_place_sites *holders, size_t most)
 {
-	qsort(holders->list, holders->count, sizeof *holders->list, most_bytes);
 	gt_places_list_sites(v->frames, holders, LISTED);
 	for (size_t i = 0; i < holders->count && i < most; i++)
 		put_holder(p, v, holders->list[i]);
@@ -220,18 +273,16 @@ static void put_holders(struct gt_printer *p, const struct gt_view *v,
 void gt_shortage_put(struct gt_printer *p, const struct gt_view *v, size_t most)
 {
 	const struct gt_shortage *s = gt_shortage_of(v);
-	struct gt_ledger then = { 0 };
-	struct gt_place_sites holders;
+	struct gt_shortage_holders holders;
 	char *text, count_text[GT_FORMAT_MAX];
 
 	if (!s)
 		return;
-	then.sites = sites_then(v, s, &then.site_count);
-	gt_place_sites_init(&holders, &then, v->frames, NULL);
+	gt_shortage_holders_init(&holders, v, s);
 	text = gt_shortage_text(v, s);
 	gt_print_put(p, GT_RED, "OUT OF MEMORY ");
-	gt_print_wrap(p, GT_BOLD, 2, "%s%s", text, holders.count ? ", held by" : "");
-	put_holders(p, v, &holders, most);
+	gt_print_wrap(p, GT_BOLD, 2, "%s%s", text, holders.places.count ? ", held by" : "");
+	put_holders(p, v, &holders.places, most);
 	if (s->count > 1)
 		gt_print_wrap(p, GT_PLAIN, 2, "%s: this was the last of %s such failures",
 			      gt_shortage_outcome(v, s), gt_format_count(count_text, s->count));
@@ -239,8 +290,7 @@ void gt_shortage_put(struct gt_printer *p, const struct gt_view *v, size_t most)
 		gt_print_wrap(p, GT_PLAIN, 2, "%s", gt_shortage_outcome(v, s));
 	gt_print_end(p);
 	free(text);
-	gt_place_sites_fini(&holders);
-	free(then.sites);
+	gt_shortage_holders_fini(&holders);
 }
 
 void gt_shortage_json(struct gt_json *j, const char *key, const struct gt_view *v)

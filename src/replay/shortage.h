@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "replay/place.h"
 #include "replay/view.h"
 
 /* The shortage to report: the latest that stopped its process, or else the latest; NULL: none. */
@@ -17,6 +18,18 @@ const struct gt_shortage *gt_shortage_stopped(const struct gt_view *v, uint32_t 
 
 /* Bytes that a device has; 0: unknown. The ledger must have samples. */
 uint64_t gt_device_capacity(const struct gt_view *v, uint16_t place);
+
+/* The same of all devices that memory was allocated on, and how many these are. */
+uint64_t gt_used_capacity(const struct gt_view *v, unsigned *devices);
+
+/* The places that held memory of the sort that ran out, the largest first. */
+struct gt_shortage_holders {
+	struct gt_ledger then; /* its sites are as they were */
+	struct gt_place_sites places;
+};
+void gt_shortage_holders_init(struct gt_shortage_holders *h, const struct gt_view *v,
+			      const struct gt_shortage *s);
+void gt_shortage_holders_fini(struct gt_shortage_holders *h);
 
 /*
  * "at 0.313 s: 12.9 GiB requested by cudaMalloc, 35.8 of 39.5 GiB of device memory in use". The

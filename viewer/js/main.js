@@ -13,6 +13,7 @@ import { metricsSection } from "./metrics.js";
 import { leaksSection } from "./leaks.js";
 import { mistakesSection } from "./mistakes.js";
 import { samplesSection } from "./samples.js";
+import { shortageBanner } from "./shortage.js";
 import { sitesSection } from "./sites.js";
 import { tableState } from "./table.js";
 import { isDark, themeButton } from "./theme.js";
@@ -63,7 +64,7 @@ function drawRecording(main) {
     t.unit = "objects";
   const moment = new Moment(set);
   const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
-  main.append(verdicts(set), timeline.node);
+  main.append(...[shortageBanner(set), verdicts(set), timeline.node].filter(Boolean));
   timeline.node.append(moment.node);
   timeline.draw();
   if (t.moment === null || t.atPeak) {

@@ -7,6 +7,8 @@ import { indexUpTo } from "./data.js";
 
 const HEIGHT = 280;
 const SMALLEST_WINDOW = 1e-7;
+/* A capacity so much above the peak would flatten the chart. */
+const FAR = 4;
 
 export class Timeline {
   /* `state` outlives this: unit, window, hidden kinds, moment. `choose(time)` shows a moment. */
@@ -151,6 +153,19 @@ export class Timeline {
     });
   }
 
+  /* Bytes that the devices in use have, where a line for it helps; 0: none. */
+  get capacity() {
+    const { capacity, peak } = this.set.raw;
+    return capacity && this.state.unit === "bytes" && capacity.bytes <= FAR * peak.bytes ?
+      capacity.bytes : 0;
+  }
+
+  get capacityText() {
+    const { devices } = this.set.raw.capacity;
+    return `capacity ${formatValue(this.capacity, "bytes")}` +
+      (devices > 1 ? ` of ${devices} GPUs` : "");
+  }
+
   get hostShown() {
     return this.state.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
   }
@@ -174,7 +189,8 @@ export class Timeline {
     this.chart = makeChart(this.host, { height: HEIGHT, series,
       cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false },
         y: false },
-      scales: { x: { time: false, range: () => this.window }, y: { range: fromZero } },
+      scales: { x: { time: false, range: () => this.window }, y: { range: (chart, low, high) =>
+        fromZero(chart, low, Math.max(high ?? 0, this.capacity)) } },
       axes: [timeAxis(), valueAxis(unit)],
       hooks: { draw: [(chart) => this.drawMarks(chart)],
         setCursor: [(chart) => this.showReadout(chart)],
@@ -220,7 +236,26 @@ export class Timeline {
     }, { passive: false });
   }
 
-  /* The peak and the chosen moment. */
+  drawCapacity(chart) {
+    const { ctx, bbox } = chart, gap = 4 * devicePixelRatio;
+    const y = Math.round(chart.valToPos(this.capacity, "y", true)) + 0.5;
+    ctx.strokeStyle = ctx.fillStyle = color("dim");
+    ctx.setLineDash([6, 4]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.font = `${12 * devicePixelRatio}px system-ui`;
+    ctx.textBaseline = "bottom";
+    /* the peak's own words stand beside it */
+    const middle = bbox.left + bbox.width / 2;
+    const right = chart.valToPos(this.set.raw.peak.time_ns / 1e9, "x", true) < middle;
+    ctx.textAlign = right ? "right" : "left";
+    ctx.fillText(this.capacityText, right ? bbox.left + bbox.width - gap : bbox.left + gap,
+      y - gap / 2);
+  }
+
+  /* The capacity, the peak and the chosen moment. */
   drawMarks(chart) {
     const { ctx, bbox } = chart, peak = this.set.raw.peak;
     const line = (time, stroke, dash) => {
@@ -237,6 +272,8 @@ export class Timeline {
     };
     ctx.save();
     ctx.lineWidth = devicePixelRatio;
+    if (this.capacity)
+      this.drawCapacity(chart);
     if (this.state.moment !== null && !this.state.atPeak)
       line(this.state.moment, color("accent"), []);
     const x = peak.bytes ? line(peak.time_ns / 1e9, color("bad"), [4, 3]) : null;
@@ -290,6 +327,9 @@ export class Timeline {
     if (this.hostShown)
       this.legend.append(el("span", { class: "key plain" },
         el("span", { class: "swatch dash" }), "host memory"));
+    if (this.capacity)
+      this.legend.append(el("span", { class: "key plain capacity" },
+        el("span", { class: "swatch dash" }), this.capacityText));
     if (peak.bytes)
       this.legend.append(el("button", { type: "button", class: "key peak", text: "Show the peak",
         on: { click: () => this.pickPeak() } }));

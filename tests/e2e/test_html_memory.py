@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""test_html_memory.py - how much memory there is, on the page: its line, and that it ran out."""
+from browser import Browser
+from nsys_export import Export
+from pages import data_of, opened
+from test_nsys import take
+from test_nsys_profile import GIB, allocate, out_of_memory
+
+
+def page_of(case, export, name):
+    take(case, export, name)
+    done = case.gputrack("html", f"{name}.gt")
+    if "built without the HTML page" in done.err:
+        case.skip("gputrack was built without the HTML page")
+    assert done.status == 0, done.err
+    return case.path(f"{name}.html")
+
+
+def test_the_page_opens_with_the_sentence_of_the_report(case):
+    path = page_of(case, out_of_memory(), "o")
+    text = case.gputrack("report", "o.gt", env={"COLUMNS": "200"}).out
+    sentence, = [line for line in text.splitlines() if line.startswith("OUT OF MEMORY")]
+    clean = Export()
+    allocate(clean, 1, 1000)
+    with Browser(case, width=400) as page:
+        opened(page, path)
+        shown = page.texts("#main > *")[0]
+        assert shown.startswith(sentence), (shown, sentence)
+        assert "36.0 GiB\n9 blocks of device memory" in shown and "cudaMalloc" in shown
+        assert "the program stopped there" in shown
+        assert page.js("return document.documentElement.scrollWidth") <= 400
+        page.resize(1280, 900)
+        assert page.text("#timeline .capacity") == "capacity 39.5 GiB"
+        opened(page, page_of(case, clean, "c"))
+        assert page.text("#shortage") is None and page.text("#timeline .capacity") is None
+        assert page.complaints() == []
+
+
+def test_a_process_has_its_own_shortage(case):
+    export = out_of_memory()
+    export.row(0, 500, 0x1000, GIB, pid=200)
+    path = page_of(case, export, "p")
+    both, hundred, other = sorted(data_of(path)["sets"], key=lambda s: s["pid"])
+    assert "37.0 of 39.5 GiB" in both["out_of_memory"]["text"], both["out_of_memory"]
+    assert "36.0 of 39.5 GiB" in hundred["out_of_memory"]["text"], hundred["out_of_memory"]
+    assert other["pid"] == 200 and other["out_of_memory"] is None
+
+
+def test_a_capacity_is_shown_where_it_is_known_and_near(case):
+    for name, devices, known, wanted in (
+            ("one", [0], [16], {"bytes": 16 * GIB, "devices": 1}),
+            ("two", [0, 1], [16, 32], {"bytes": 48 * GIB, "devices": 2}),
+            ("unused", [1], [16, 32], {"bytes": 32 * GIB, "devices": 1}),
+            ("unknown", [0, 1], [16], None)):
+        export = Export()
+        for number, size in enumerate(known):
+            export.gpu(number, f"NVIDIA T{number}", size * GIB, cuda=number)
+        for device in devices:
+            export.alloc(1000 + device, 0x1000, 5 * GIB, device=device)
+        assert data_of(page_of(case, export, name))["sets"][0]["capacity"] == wanted, name
+    with Browser(case) as page:
+        opened(page, case.path("unused.html"))
+        assert page.text("#timeline .capacity") is None
+        opened(page, case.path("one.html"))
+        assert page.text("#timeline .capacity") == "capacity 16.0 GiB"
+        page.js("[...document.querySelectorAll('#timeline button')]"
+                ".find(b => b.textContent === 'Resources').click()")
+        assert page.text("#timeline .capacity") is None
+        assert page.complaints() == []
