@@ -35,7 +35,7 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by),
-		     "process (those of one program) or device"),
+		     "process (those of one program), device or phase"),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_FAIL_ON_GROWTH_OPTION(" that did not grow before", AT(fail_on_growth)),
 	GT_COLOR_OPTION(AT(color)),

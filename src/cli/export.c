@@ -73,7 +73,7 @@ static const struct gt_option options[] = {
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },
-	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },

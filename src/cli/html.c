@@ -45,7 +45,7 @@ static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE instead of NAME.html (-: stdout)" },
-	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_READING(struct settings),
 	{ 0 },

@@ -98,6 +98,8 @@ static void set_info(const struct gt_nsys_import *n, struct gt_info *info)
 	}
 	if (n->calls)
 		gt_info_set(info, "nsys_calls", n->calls);
+	if (n->calls_by_phase)
+		gt_info_set(info, "nsys_calls_by_phase", n->calls_by_phase);
 }
 
 /* What memory events say; without any, what is known all the same. */
@@ -135,6 +137,9 @@ static void describe(const struct gt_nsys_import *n, struct gt_import_result *re
 	if (n->failed)
 		gt_import_line(&lines, "%s failed %s\n", gt_format_count(text, n->failed),
 			       gt_plural(n->failed, "call", "calls"));
+	if (n->in_phase)
+		gt_import_line(&lines, "%s of all these in NVTX ranges: report --by phase\n",
+			       gt_format_count(text, n->in_phase));
 	if (n->paging)
 		gt_import_line(&lines, "%s %s of unified memory\n",
 			       gt_format_count(text, n->paging),
@@ -179,6 +184,7 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 	set_info(&n, import->info);
 	describe(&n, result);
 	free(n.calls);
+	free(n.calls_by_phase);
 	return 0;
 }
 #else

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "replay/phase.h"
 #include "trace/info.h"
 
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
@@ -125,6 +126,8 @@ int gt_input_frames(const struct gt_input *input, struct gt_recording *recording
 	if (e)
 		return e;
 	gt_recording_part_stacks(recording, gt_by_part(options.by));
+	if (input->phases.count)
+		gt_recording_only_phases(recording, gt_phase_matches, input->phases.items);
 	e = gt_frames_new(frames, recording, &options);
 	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
 				strerror(-e)) :
@@ -148,6 +151,7 @@ int gt_input_load(const struct gt_input *input, const char *path, struct gt_reco
 void gt_input_fini(struct gt_input *input)
 {
 	gt_texts_fini(&input->symbols);
+	gt_texts_fini(&input->phases);
 	gt_own_options_fini(&input->own);
 }
 

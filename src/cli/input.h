@@ -17,6 +17,7 @@ struct gt_own_options {
 struct gt_input {
 	const char *output;
 	uint64_t pid;
+	struct gt_texts phases;
 	bool all_frames, debuginfod, no_symbols, no_held;
 	struct gt_texts symbols;
 	struct gt_own_options own;
@@ -37,6 +38,11 @@ struct gt_input {
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
 	  .most = UINT32_MAX, GT_INPUT_AT(settings, pid),                                       \
 	  .help = "read only this process (default: all processes of the recording together)" }, \
+	{ .name = "phase", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                      \
+	  GT_INPUT_AT(settings, phases),                                                        \
+	  .help = "read only resources created in a phase that PATTERN matches: \"forward\" "   \
+		  "anywhere in its ranges, \"^train > forward\" from the outermost on, \"^(no "   \
+		  "phase)$\" outside all; may be repeated (doc/phases.md)" },                    \
 	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),      \
 	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "show whole stacks, also where a few own frames would do, with the frames of " \
@@ -103,6 +109,7 @@ void gt_own_options_fini(struct gt_own_options *own);
 /* Opens the one recording that is left in argv after the options. 0, or the exit status. */
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
 		  char **argv, int first, struct gt_recording **recording);
+/* Its texts must stay as long as the recording. */
 int gt_input_frames(const struct gt_input *input, struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error);
 /* For struct gt_replay: what finds the resources that libraries hold; NULL with --no-held. */

@@ -53,7 +53,7 @@ static const struct gt_option options[] = {
 		  "all)" },
 	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),
 	  .help = "same as giving FILE as INPUT" },
-	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_INPUT_READING(struct settings),
 	{ 0 },

@@ -62,7 +62,7 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
-	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread or device"),
+	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_FAIL_OPTIONS(struct settings),
 	GT_SHOW_HELD_OPTION(AT(show_held)),
 	GT_INPUT_OPTIONS(struct settings),

@@ -15,6 +15,8 @@
  *   family       kinds whose handles share one name space and one release function
  *   owner        the resource or device that a resource was created from
  *   place        where a resource lives: an OpenCL platform, a Level Zero driver, a CUDA device
+ *   phase        the ranges of NVTX that were open when an event happened, outermost first:
+ *                train > forward
  *   origin       how precisely an event's source is known: its stack (valid), only the API
  *                function's name (driver), nothing (invalid)
  *   stack        the calls that led to an event, innermost frame first
@@ -59,6 +61,7 @@ struct gt_event {
 	int32_t result;     /* the API's error code; 0 when the call succeeded or gave none */
 	uint8_t failed;     /* the call changed nothing */
 	uint8_t unfinished; /* the process ended inside this call */
+	uint32_t phase;     /* number of the innermost range around the call, 0 for none */
 };
 
 /* True when `result` is known: a failed creation returns its code only to callers that ask. */

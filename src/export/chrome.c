@@ -9,6 +9,7 @@
 #include "export/export.h"
 #include "export/place_texts.h"
 #include "replay/ending.h"
+#include "replay/phase.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
 
@@ -70,6 +71,7 @@ static uint32_t pid_of(const struct chrome *c, const struct gt_entry *entry)
 static void put_birth(struct chrome *c, const struct gt_entry *entry)
 {
 	const char *place = gt_place_texts_get(&c->places, entry->process, entry->stack);
+	uint32_t phase = gt_ledger_phase(c->ledger, entry);
 
 	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), c->now_ns);
 	put_identity(c, entry);
@@ -79,6 +81,12 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	gt_json_hex(&c->json, "handle", entry->handle);
 	if (*place)
 		gt_json_text(&c->json, "by", place);
+	if (phase) {
+		char *text = gt_phase_text(c->export->recording, phase);
+
+		gt_json_text(&c->json, "phase", text);
+		free(text);
+	}
 	gt_json_end(&c->json);
 	gt_json_end(&c->json);
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "export/place_texts.h"
+#include "replay/phase.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -23,6 +24,8 @@ struct events {
 		char *text;
 	} texts[TEXTS_KEPT]; /* stacks as CSV fields: the same come again and again */
 	struct gt_place_texts places;
+	uint32_t phase; /* the latest one, and its text; NULL: none yet */
+	char *phase_text;
 };
 
 static const char *outcome(const struct gt_event *event)
@@ -47,10 +50,23 @@ static void put_result(FILE *out, const struct gt_event *event)
 		fprintf(out, "%" PRId32, event->result);
 }
 
+/* "" for none. Events come in runs of one phase. */
+static const char *phase_text(struct events *e, uint32_t phase)
+{
+	if (!phase)
+		return "";
+	if (phase != e->phase) {
+		free(e->phase_text);
+		e->phase_text = gt_phase_text(e->recording, phase);
+		e->phase = phase;
+	}
+	return e->phase_text;
+}
+
 static void tsv_begin(struct events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
-	      "\tresult\tstack\twhere\n",
+	      "\tresult\tstack\twhere\tphase\n",
 	      e->out);
 }
 
@@ -75,6 +91,8 @@ static void tsv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	gt_stack_tsv(e->out, e->frames, event->stack);
 	putc('\t', e->out);
 	gt_tsv_put(e->out, gt_place_texts_get(&e->places, process, event->stack));
+	putc('\t', e->out);
+	gt_tsv_put(e->out, phase_text(e, event->phase));
 	putc('\n', e->out);
 }
 
@@ -114,6 +132,8 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 	gt_stack_json(j, "stack", e->frames, event->stack);
 	if (event->stack)
 		gt_json_text(j, "where", gt_place_texts_get(&e->places, process, event->stack));
+	if (event->phase)
+		gt_json_text(j, "phase", phase_text(e, event->phase));
 	gt_json_end(j);
 }
 
@@ -125,7 +145,7 @@ static void json_end(struct events *e)
 static void csv_begin(struct events *e)
 {
 	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
-	      "stack,where\r\n",
+	      "stack,where,phase\r\n",
 	      e->out);
 }
 
@@ -179,6 +199,8 @@ static void csv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	fputs(csv_stack(e, event->stack), e->out);
 	putc(',', e->out);
 	gt_csv_put_safe(e->out, gt_place_texts_get(&e->places, process, event->stack));
+	putc(',', e->out);
+	gt_csv_put_safe(e->out, phase_text(e, event->phase));
 	fputs("\r\n", e->out);
 }
 
@@ -215,6 +237,7 @@ static void write_all(const struct gt_export *e, const struct form *form)
 	if (form->end)
 		form->end(&w.events);
 	gt_place_texts_fini(&w.events.places);
+	free(w.events.phase_text);
 }
 
 void gt_export_tsv(const struct gt_export *e)

@@ -138,7 +138,9 @@ static void put_place(FILE *out, const struct gt_view *v, uint32_t stack, enum g
 	gt_place_init(&place, v->frames, stack);
 	file = place.frame.file;
 	module = place.frame.module ? gt_path_name(place.frame.module) : "";
-	if (by == GT_BY_FUNCTION && place.frame.function)
+	if (place.phase)
+		put_words(out, place.phase, "", NULL);
+	else if (by == GT_BY_FUNCTION && place.frame.function)
 		put_named(out, &place.frame, false);
 	else
 		put_words(out, file && by == GT_BY_FILE ? last_two(file) : module, "", NULL);

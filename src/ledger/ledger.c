@@ -43,6 +43,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->samples.series);
 	gt_breakdown_fini(&l->breakdown);
 	free(l->sites);
+	free(l->phases);
 	free(l->touched);
 	free(l->redundant);
 	free(l->interior);
@@ -295,6 +296,22 @@ static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
 		freed->host_bytes += gt_entry_bytes(e);
 }
 
+uint32_t gt_ledger_phase(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	uint32_t slot = l->phase_count ? gt_live_slot(&l->live, entry) : 0;
+
+	return slot < l->phase_count ? l->phases[slot] : 0;
+}
+
+/* A table of its own: most recordings have no phases. */
+static void set_phase(struct gt_ledger *l, uint32_t slot, uint32_t phase)
+{
+	if (phase)
+		GT_REACH(l->phases, l->phase_count, slot);
+	if (slot < l->phase_count)
+		l->phases[slot] = phase;
+}
+
 /* Context of the observer below. */
 struct applied {
 	struct gt_ledger *ledger;
@@ -308,6 +325,7 @@ static void born(void *context, const struct gt_entry *e, uint32_t slot)
 
 	gt_references_born(&a->ledger->private->references, &a->ledger->live, e, slot);
 	gt_addresses_born(&a->ledger->private->addresses, e);
+	set_phase(a->ledger, slot, a->event->phase);
 	count_birth(a->ledger, e);
 	if (f)
 		f->born(f->context, e, slot);
@@ -384,6 +402,7 @@ static void revive(struct gt_ledger *l, const struct gt_event *event, uint32_t p
 	gt_references_born(references, &l->live, revived, slot);
 	gt_references_revived(references, &l->live, revived, event->stack);
 	gt_addresses_born(&l->private->addresses, revived);
+	set_phase(l, slot, event->phase);
 	count_revival(l, revived, event->time_ns);
 	if (l->observer)
 		l->observer->born(l->observer->context, revived, slot);

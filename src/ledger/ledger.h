@@ -135,7 +135,9 @@ struct gt_ledger {
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
-	uint32_t *touched; /* indices of the sites that the last event changed */
+	uint32_t *phases;   /* by slot: the phase that its resource was created in; 0: none */
+	size_t phase_count; /* 0: nothing was created in a phase */
+	uint32_t *touched;  /* indices of the sites that the last event changed */
 	size_t touched_count, touched_room;
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
@@ -210,6 +212,9 @@ uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *
 uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry);
 /* The stack that last retained a living entry, if it is still retained; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
+
+/* The phase that a living entry was created in; 0 for none. */
+uint32_t gt_ledger_phase(const struct gt_ledger *l, const struct gt_entry *entry);
 
 /* True for the site of resources that `function` created through `stack`. */
 static inline bool gt_site_is(const struct gt_site *site, uint32_t stack, uint16_t function)

@@ -3,8 +3,8 @@
  * by.h - the ways to group: the words of --by.
  *
  * Views group stacks by the key of their place (replay/place.h), which heeds the way. To group by
- * process, thread or device, the recording parts its stacks (gt_recording_part_stacks); a part is
- * a stack with the same frames, and its place is the process, thread or device.
+ * process, thread, device or phase, the recording parts its stacks (gt_recording_part_stacks); a
+ * part is a stack with the same frames, and its place is the process, thread, device or phase.
  */
 #pragma once
 
@@ -20,7 +20,8 @@
 	WAY(STACK, "stack", "stack", "stacks", NONE) /* the same addresses */                      \
 	WAY(PROCESS, "process", "process", "processes", PROCESS)                                   \
 	WAY(THREAD, "thread", "thread", "threads", THREAD)                                         \
-	WAY(DEVICE, "device", "device", "devices", DEVICE)
+	WAY(DEVICE, "device", "device", "devices", DEVICE)                                         \
+	WAY(PHASE, "phase", "phase", "phases", PHASE) /* the ranges around the call */
 /* clang-format on */
 
 #define WAY(name, word, one, many, part) GT_BY_##name,

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
+#include "replay/phase.h"
 #include "replay/place.h"
 #include "replay/process_text.h"
 
@@ -101,6 +102,9 @@ static uint32_t start_of(const struct gt_frame *frame)
 
 uint32_t gt_frame_plumbing(const struct gt_frame *frame)
 {
+	/* a range may have any name */
+	if (gt_frame_is_phase(frame))
+		return GT_FRAME_NAMED;
 	return start_of(frame) | (frame->function ? GT_FRAME_NAMED : 0) |
 	       (is_inner_plumbing(frame) ? GT_FRAME_INNER : 0) |
 	       (is_outer_plumbing(frame) ? GT_FRAME_OUTER : 0) |

@@ -12,6 +12,7 @@
 #include "symbol/demangle.h"
 #include "replay/call_text.h"
 #include "replay/nsight_words.h"
+#include "replay/phase.h"
 #include "replay/place.h"
 #include "replay/process_text.h"
 #include "replay/stack.h"
@@ -282,6 +283,20 @@ static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t
 	gt_print_end(p);
 }
 
+static void put_phase(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
+		      const struct gt_group *g)
+{
+	char *phase = gt_group_phase(v, l, g);
+
+	if (phase) {
+		gt_print_tab(p, 4);
+		gt_print_put(p, GT_DIM, "in phase ");
+		gt_print_name(p, GT_DIM, phase, gt_print_left(p));
+		gt_print_end(p);
+	}
+	free(phase);
+}
+
 void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number)
 {
@@ -308,6 +323,7 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 		gt_print_name(p, GT_DIM, place, gt_print_left(p));
 	}
 	gt_print_end(p);
+	put_phase(p, v, l, g);
 	put_holders(p, v, l, g);
 	gt_put_kept(p, l, g, 4);
 	if (gt_frames_by(v->frames) != GT_BY_LINE && gt_frames_by(v->frames) != GT_BY_STACK)
@@ -325,6 +341,7 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 {
 	const char *name = name_of(v, e);
 	uint32_t retained = gt_ledger_retain_stack(l, e), holders = gt_ledger_holders(l, e);
+	uint32_t phase = gt_ledger_phase(l, e);
 
 	gt_json_line(j, NULL);
 	gt_json_hex(j, "handle", e->handle);
@@ -338,6 +355,12 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 	if (*name)
 		gt_json_text(j, "name", name);
 	gt_json_text(j, "place", gt_recording_place(v->recording, e->place));
+	if (phase) {
+		char *text = gt_phase_text(v->recording, phase);
+
+		gt_json_text(j, "phase", text);
+		free(text);
+	}
 	if (e->owner)
 		gt_json_hex(j, "owner", e->owner);
 	else

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "replay/phase.h"
 
 #define KIND(name) "CUDA_MEMOPR_MEMORY_KIND_" name
 
@@ -77,8 +78,9 @@ void gt_nsight_stack(FILE *out, struct gt_frames *frames, enum gt_origin origin,
 		return;
 	}
 	if (origin == GT_ORIGIN_DRIVER) {
-		gt_tsv_put(out,
-			   count && list->function ? list->function : gt_function_names[function]);
+		gt_tsv_put(out, count && list->function && !gt_frame_is_phase(list) ?
+					list->function :
+					gt_function_names[function]);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

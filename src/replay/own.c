@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
+#include "replay/phase.h"
 #include "replay/process_text.h"
 #include "replay/suppressions.h"
 
@@ -447,6 +448,8 @@ bool gt_own_is(struct gt_own *o, const struct gt_frame *frame)
 		return false;
 	if (frame->module && !strcmp(frame->module, GT_PYTHON))
 		return is_own_python(o, frame);
+	if (gt_frame_is_phase(frame))
+		return true;
 	if (frame->module && !strcmp(frame->module, GT_JIT_MODULE))
 		return is_own_jit(o, frame);
 	return !is_library_function(frame) && is_own_by_known_paths(o, frame);

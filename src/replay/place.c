@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "replay/frame_facts.h"
 #include "replay/own.h"
+#include "replay/phase.h"
 #include "replay/stack.h"
 
 const char *gt_place_noun(const struct gt_frames *f, uint64_t count)
@@ -165,6 +166,8 @@ void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 		return;
 	place->is_own = c.facts[c.head].flags & GT_FRAME_OWN;
 	place->frame = frames[c.head];
+	if (!place->part && gt_frame_is_phase(&place->frame))
+		place->phase = gt_phase_of_frames(&frames[c.head], c.count - c.head);
 	for (size_t i = next_via(&c, c.head); i < c.head; i = next_via(&c, i))
 		add_via(place, gt_frame_via(&frames[i]));
 	place->callers = gt_alloc(c.count * sizeof *place->callers);
@@ -173,7 +176,7 @@ void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 	place->told = gt_frames_memo(f, stack)->told;
 	if (place->told > place->caller_count)
 		place->told = place->caller_count;
-	if (place->part)
+	if (place->part || place->phase)
 		place->told = 0;
 }
 
@@ -184,6 +187,7 @@ void gt_place_fini(struct gt_place *place)
 	free(place->via);
 	free(place->callers);
 	free(place->part);
+	free(place->phase);
 	*place = (struct gt_place){ 0 };
 }
 
@@ -270,12 +274,14 @@ static uint64_t key_by(struct gt_frames *f, uint32_t stack, enum gt_by by)
 
 	gt_place_init(&place, f, stack);
 	frame = &place.frame;
-	if (by == GT_BY_FUNCTION) {
+	if (by == GT_BY_FUNCTION && !place.phase) {
 		name = gt_place_function(frame);
 		hash = gt_facts_add_word(hash, name);
 		free(name);
 	}
-	if (frame->file && (by != GT_BY_MODULE || gt_frame_is_python(frame)))
+	if (place.phase)
+		hash = gt_facts_add_word(hash, place.phase);
+	else if (frame->file && (by != GT_BY_MODULE || gt_frame_is_python(frame)))
 		hash = gt_facts_add_word(hash, frame->file);
 	else
 		hash = gt_facts_add_word(hash, frame->module ? gt_path_name(frame->module) : NULL);

@@ -8,7 +8,10 @@
  *   Model.step loop.py:15 via Array.__add__ › Array.__init__ < main loop.py:30
  *
  * Without an own frame it is the innermost frame with a name, and its module. Frames without a name
- * ("demo+0x11a3") are the last resort, with their callers.
+ * ("demo+0x11a3") are the last resort, with their callers. Where the stack is missing, or is no
+ * more than the API's function, it is the phase that the call was made in:
+ *
+ *   phase train > forward via cudaMalloc
  *
  * A view that lists places first calls gt_places_list with the stacks of the list, which settles
  * the callers; then gt_place_text, gt_place_put or gt_place_json for each row. Stacks with the same
@@ -38,6 +41,8 @@ struct gt_place {
 	size_t caller_count;
 	size_t told; /* callers that the list needs */
 	char *part;  /* what stands for all of it, as gt_frames_part; NULL: the stack is whole */
+	/* "phase train > forward", in the place of a stack that is missing; else NULL */
+	char *phase;
 };
 
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack);

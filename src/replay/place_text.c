@@ -60,8 +60,8 @@ static struct words words_of(struct gt_own *own, enum gt_by by, const struct gt_
 	struct words w = { .via = has_via ? gt_place_via(place, false, utf8) : gt_strdup(""),
 			   .brief = has_via ? gt_place_via(place, true, utf8) : gt_strdup("") };
 
-	if (place->part) {
-		w.function = gt_strdup(place->part);
+	if (place->part || place->phase) {
+		w.function = gt_strdup(place->part ? place->part : place->phase);
 		w.where = gt_strdup("");
 	} else if (by == GT_BY_MODULE && frame->module && strcmp(frame->module, GT_PYTHON)) {
 		w.function = gt_strdup(gt_path_name(frame->module));
@@ -292,7 +292,8 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 		if (!place.part)
 			gt_frames_shown(v->frames, &place.frame);
 		w = words_of(own, gt_frames_by(v->frames), &place, p->style.utf8);
-		put_fitting(p, own, &place, &w, gt_by_line(gt_frames_by(v->frames)) && !place.part,
+		put_fitting(p, own, &place, &w,
+			    gt_by_line(gt_frames_by(v->frames)) && !place.part && !place.phase,
 			    columns);
 		words_free(&w);
 	}
@@ -322,7 +323,7 @@ void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint
 	struct gt_place place;
 
 	gt_place_init(&place, f, stack);
-	at = gt_place_line(gt_frames_own(f), &place.frame);
+	at = place.phase ? gt_strdup(place.phase) : gt_place_line(gt_frames_own(f), &place.frame);
 	gt_json_line(j, key);
 	gt_json_text(j, "text", text);
 	gt_json_text(j, "at", at);

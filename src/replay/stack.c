@@ -237,14 +237,15 @@ void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stac
 		gt_stack_text(p, v, stack, indent);
 		return;
 	}
-	/* a function, a file, a module or a process has no one stack */
-	if (!gt_place_has_line(v->frames, stack)) {
+	gt_place_init(&place, v->frames, stack);
+	/* a function, a file, a module, a process or a phase has no one stack */
+	if (place.phase || !gt_place_has_line(v->frames, stack)) {
+		gt_place_fini(&place);
 		gt_print_tab(p, indent);
 		gt_place_put(p, v, stack, gt_print_left(p));
 		gt_print_end(p);
 		return;
 	}
-	gt_place_init(&place, v->frames, stack);
 	/* a list that needs more callers to be told apart has them */
 	if (most <= place.told)
 		most = place.told + 1;

@@ -13,6 +13,7 @@
 #include "replay/head.h"
 #include "replay/held.h"
 #include "judge/residue.h"
+#include "replay/phase.h"
 #include "replay/place.h"
 #include "replay/shortage.h"
 #include "replay/stack.h"
@@ -28,19 +29,27 @@ enum {
 	GROWTH_SHOWN = 2,
 	LISTED = 1000, /* a place that is shown differs from so many, shown or not */
 	HOLDERS_SHOWN = 2,
+	PHASE_LEAST = 16, /* columns in which a phase says something */
 };
 
 static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
 {
-	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT], *phase;
 
 	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_print_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
-	gt_print_line(p, GT_PLAIN, " by %s (%s)",
-		      gt_call_name(words, v, g->site->function, g->site->stack),
-		      gt_api_names[g->site->api]);
+	gt_print_put(p, GT_PLAIN, " by %s (%s)",
+		     gt_call_name(words, v, g->site->function, g->site->stack),
+		     gt_api_names[g->site->api]);
+	phase = gt_group_phase(v, v->ledger, g);
+	if (phase && gt_print_left(p) >= PHASE_LEAST) {
+		gt_print_put(p, GT_DIM, ", in ");
+		gt_print_name(p, GT_DIM, phase, gt_print_left(p));
+	}
+	free(phase);
+	gt_print_end(p);
 	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_brief(p, v, g->site->stack, frames, 16);
 }

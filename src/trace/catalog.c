@@ -3,7 +3,7 @@
  * catalog.c - what the traces of a recording define: modules, stacks, places, text frames, series
  * and the names of resources.
  */
-#include "trace/stream.h"
+#include "trace/catalog_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,49 +11,7 @@
 #include "base/containers.h"
 #include "base/mem.h"
 
-/* A node of the tree of stacks, once no more are added. */
-struct packed_node {
-	uint32_t parent, frame;
-};
-
-struct gt_catalog {
-	struct gt_recorded_module *modules;
-	size_t module_count, module_room;
-	struct gt_text_frame *text_frames;
-	size_t text_frame_count, text_frame_room;
-	struct gt_series *series;
-	size_t series_count, series_room;
-	const char **names; /* of resources */
-	size_t name_count, name_room;
-	/* key -> index in the arrays above */
-	struct gt_intern *module_ids, *text_frame_ids, *series_ids, *name_ids;
-	/* bytes that are their own key */
-	struct gt_intern *frames, *places, *texts;
-	struct gt_stack_tree tree; /* of numbers of frames */
-	uint32_t *stacks;          /* by number: its node */
-	size_t stack_count, stack_room;
-	uint32_t *stack_of; /* by node: the number of its stack; 0: none */
-	size_t node_count;
-	struct gt_intern *part_ids; /* struct part_key -> index in `parts` */
-	uint32_t *parts;            /* numbers of stacks */
-	size_t part_count, part_room;
-	uint32_t *part_of; /* by stack: its index in `parts`, + 1; 0: it is whole */
-	size_t part_of_size;
-	struct packed_node *packed; /* instead of `tree` and `stack_of`, at a third of the memory */
-	size_t packed_count;
-	struct gt_trace_frame asked[GT_STACK_FRAMES_MAX]; /* of the latest gt_recording_stack */
-};
-
-/* A resource: no padding, as its bytes are interned. */
-struct name_key {
-	uint64_t process, handle, time_ns;
-};
-
-/* A part of a stack: no padding, as its bytes are interned. */
-struct part_key {
-	uint32_t stack;
-	struct gt_stack_part part;
-};
+enum { ALIKE_MOST = 128 }; /* ranges that differ only in numbers and stay apart */
 
 /* The number of the stack that ends at a node. */
 static uint32_t add_stack(struct gt_catalog *c, uint32_t node)
@@ -75,12 +33,16 @@ struct gt_catalog *gt_catalog_new(void)
 	c->text_frame_ids = gt_intern_new();
 	c->series_ids = gt_intern_new();
 	c->name_ids = gt_intern_new();
+	c->phase_ids = gt_intern_new();
 	c->frames = gt_intern_new();
 	c->places = gt_intern_new();
 	c->texts = gt_intern_new();
 	c->part_ids = gt_intern_new();
 	add_stack(c, 0);             /* number 0: no stack */
 	gt_intern(c->places, "", 1); /* number 0: no place */
+	GT_GROW(c->phases, c->phase_count, c->phase_room);
+	c->phases[c->phase_count++] = (struct phase){ .name = "" };
+	gt_intern(c->phase_ids, "", 1);
 	return c;
 }
 
@@ -90,6 +52,8 @@ void gt_catalog_free(struct gt_catalog *c)
 	free(c->text_frames);
 	free(c->series);
 	free(c->names);
+	free(c->phases);
+	gt_intern_free(c->phase_ids);
 	gt_intern_free(c->module_ids);
 	gt_intern_free(c->text_frame_ids);
 	gt_intern_free(c->series_ids);
@@ -189,6 +153,110 @@ static uint16_t series_number(struct gt_catalog *c, const struct gt_series *s)
 					    .subject = gt_intern_string(c->texts, s->subject) };
 	}
 	return (uint16_t)number;
+}
+
+/* "NCCL:ncclAllReduce [category]"; the caller frees it. */
+static char *range_text(const struct gt_trace_phase *p)
+{
+	char *text;
+
+	if (asprintf(&text, "%s%s%s%s%s%s", p->domain, *p->domain ? ":" : "",
+		     *p->name ? p->name : "(unnamed)", *p->category ? " [" : "", p->category,
+		     *p->category ? "]" : "") < 0)
+		text = gt_strdup(p->name);
+	return text;
+}
+
+static uint32_t phase_number(struct gt_catalog *c, uint32_t parent, const char *name)
+{
+	const struct part parts[] = { { &parent, sizeof parent }, text_part(name) };
+	uint32_t number = intern_parts(c->phase_ids, parts, 2);
+
+	if (number == c->phase_count) {
+		const struct gt_text_frame text = { .function = name,
+						    .file = "",
+						    .module = GT_PHASE_FRAME };
+		const struct gt_trace_frame frame = { GT_TEXT_MODULE, text_frame_number(c, &text) };
+
+		GT_GROW(c->phases, c->phase_count, c->phase_room);
+		c->phases[c->phase_count++] =
+			(struct phase){ .name = gt_intern_string(c->texts, name),
+					.parent = parent,
+					.frame = gt_trace_frame_intern(c->frames, &frame) };
+	}
+	return number;
+}
+
+/* "step 17" -> "step *", in place. */
+static void fold_numbers(char *name)
+{
+	char *to = name;
+
+	for (const char *from = name; *from; from++) {
+		bool is_digit = *from >= '0' && *from <= '9';
+
+		if (!is_digit)
+			*to++ = *from;
+		else if (to == name || to[-1] != '*')
+			*to++ = '*';
+	}
+	*to = '\0';
+}
+
+/* Groups of ranges within one that differ only in numbers, and how many names each has. */
+struct alike {
+	uint32_t *of; /* by phase of the trace: its group */
+	uint32_t *counts;
+	size_t count;
+};
+
+static struct alike find_alike(const struct gt_definitions *d)
+{
+	struct gt_intern *groups = gt_intern_new(), *names = gt_intern_new();
+	struct alike a = { .of = gt_alloc((d->phase_count + 1) * sizeof *a.of) };
+
+	for (size_t i = 0; i < d->phase_count; i++) {
+		char *name = range_text(&d->phases[i]), *folded = gt_strdup(name);
+		uint32_t around = d->phases[i].parent ? a.of[d->phases[i].parent] + 1 : 0;
+		uint32_t *group = &a.of[i + 1], known = (uint32_t)gt_intern_count(names);
+
+		fold_numbers(folded);
+		*group = intern_parts(
+			groups, (struct part[]){ { &around, sizeof around }, text_part(folded) },
+			2);
+		GT_REACH(a.counts, a.count, *group);
+		a.counts[*group] +=
+			intern_parts(names,
+				     (struct part[]){ { group, sizeof *group }, text_part(name) },
+				     2) == known;
+		free(name);
+		free(folded);
+	}
+	gt_intern_free(groups);
+	gt_intern_free(names);
+	return a;
+}
+
+/*
+ * A loop that numbers its ranges would make every step a phase of its own: very many that differ
+ * only in numbers are one.
+ */
+static uint32_t *take_phases(struct gt_catalog *c, const struct gt_definitions *d)
+{
+	uint32_t *phases = gt_alloc((d->phase_count + 1) * sizeof *phases);
+	struct alike alike = find_alike(d);
+
+	for (size_t i = 0; i < d->phase_count; i++) {
+		char *name = range_text(&d->phases[i]);
+
+		if (alike.counts[alike.of[i + 1]] > ALIKE_MOST)
+			fold_numbers(name);
+		phases[i + 1] = phase_number(c, phases[d->phases[i].parent], name);
+		free(name);
+	}
+	free(alike.of);
+	free(alike.counts);
+	return phases;
 }
 
 /* The catalog's numbers of a trace's frames. */
@@ -339,6 +407,8 @@ void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t 
 	take_names(c, process, d);
 	map->stacks = take_stacks(c, d);
 	gt_definitions_forget_stacks(d);
+	/* after the stacks, whose frames then mostly have the numbers that the trace gave them */
+	map->phases = take_phases(c, d);
 	take_places(c, map, d);
 	map->series = gt_alloc((d->series_count + 1) * sizeof *map->series);
 	for (size_t i = 0; i < d->series_count; i++)
@@ -350,19 +420,19 @@ void gt_catalog_map_fini(struct gt_catalog_map *map)
 	free(map->stacks);
 	free(map->places);
 	free(map->series);
+	free(map->phases);
 	*map = (struct gt_catalog_map){ 0 };
 }
 
-uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part)
+static uint32_t number_part(struct gt_catalog *c, const struct part_key *key)
 {
-	const struct part_key key = { stack, *part };
-	uint32_t index = gt_intern(c->part_ids, &key, sizeof key);
+	uint32_t index = gt_intern(c->part_ids, key, sizeof *key);
 
 	if (index == c->part_count) {
 		uint32_t number = (uint32_t)c->stack_count;
 
 		GT_GROW(c->stacks, c->stack_count, c->stack_room);
-		c->stacks[c->stack_count++] = c->stacks[stack];
+		c->stacks[c->stack_count++] = c->stacks[key->stack];
 		GT_GROW(c->parts, c->part_count, c->part_room);
 		c->parts[c->part_count++] = number;
 		GT_REACH(c->part_of, c->part_of_size, number);
@@ -371,139 +441,12 @@ uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_s
 	return c->parts[index];
 }
 
-/* NULL for a stack that is whole. */
-static const struct part_key *part_of(const struct gt_catalog *c, uint32_t stack)
+uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part)
 {
-	size_t size;
-
-	return stack < c->part_of_size && c->part_of[stack] ?
-		       gt_intern_get(c->part_ids, c->part_of[stack] - 1, &size) :
-		       NULL;
+	return number_part(c, &(struct part_key){ .stack = stack, .part = *part });
 }
 
-bool gt_recording_stack_part(const struct gt_recording *r, uint32_t stack,
-			     struct gt_stack_part *part)
+uint32_t gt_catalog_phase_stack(struct gt_catalog *c, uint32_t stack, uint32_t phase)
 {
-	const struct part_key *key = part_of(r->catalog, stack);
-
-	if (key)
-		*part = key->part;
-	return key;
-}
-
-uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack)
-{
-	const struct part_key *key = part_of(r->catalog, stack);
-
-	return key ? key->stack : stack;
-}
-
-/* A node's frame; `node` becomes that of its caller. */
-static uint32_t step_out(const struct gt_catalog *c, uint32_t *node)
-{
-	const struct gt_stack_node *in_tree;
-	uint32_t frame;
-
-	if (c->packed) {
-		frame = c->packed[*node].frame;
-		*node = c->packed[*node].parent;
-		return frame;
-	}
-	in_tree = &c->tree.nodes[*node];
-	*node = in_tree->parent;
-	return (uint32_t)in_tree->frame;
-}
-
-size_t gt_recording_stack_numbers(const struct gt_recording *r, uint32_t stack,
-				  uint32_t numbers[GT_STACK_FRAMES_MAX])
-{
-	const struct gt_catalog *c = r->catalog;
-	size_t count = 0;
-
-	for (uint32_t node = c->stacks[stack]; node;)
-		numbers[count++] = step_out(c, &node);
-	return count;
-}
-
-const struct gt_trace_frame *gt_recording_frame(const struct gt_recording *r, uint32_t number)
-{
-	size_t size;
-
-	return gt_intern_get(r->catalog->frames, number, &size);
-}
-
-size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
-			  const struct gt_trace_frame **frames)
-{
-	struct gt_catalog *c = r->catalog;
-	uint32_t numbers[GT_STACK_FRAMES_MAX];
-	size_t count = gt_recording_stack_numbers(r, stack, numbers);
-
-	for (size_t i = 0; i < count; i++)
-		c->asked[i] = *gt_recording_frame(r, numbers[i]);
-	*frames = c->asked;
-	return count;
-}
-
-size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most)
-{
-	const struct gt_catalog *c = r->catalog;
-	size_t count = 0;
-
-	for (uint32_t node = c->stacks[stack]; node && count < most; count++)
-		step_out(c, &node);
-	return count;
-}
-
-size_t gt_recording_stack_count(const struct gt_recording *r)
-{
-	return r->catalog->stack_count;
-}
-
-const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
-{
-	return &r->catalog->modules[module];
-}
-
-size_t gt_recording_module_count(const struct gt_recording *r)
-{
-	return r->catalog->module_count;
-}
-
-const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
-{
-	size_t size;
-
-	return gt_intern_get(r->catalog->places, place, &size);
-}
-
-size_t gt_recording_place_count(const struct gt_recording *r)
-{
-	size_t count = gt_intern_count(r->catalog->places);
-
-	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
-}
-
-const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
-{
-	return &r->catalog->text_frames[number];
-}
-
-const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
-{
-	return &r->catalog->series[series];
-}
-
-size_t gt_recording_series_count(const struct gt_recording *r)
-{
-	return r->catalog->series_count;
-}
-
-const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
-			      uint64_t time_ns)
-{
-	const struct name_key key = { process, handle, time_ns };
-	uint32_t number = gt_intern_find(r->catalog->name_ids, &key, sizeof key);
-
-	return number == GT_NOT_INTERNED ? "" : r->catalog->names[number];
+	return number_part(c, &(struct part_key){ .stack = stack, .ranges = phase });
 }

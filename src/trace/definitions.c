@@ -171,6 +171,26 @@ static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
+static bool add_phase(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_phase phase = { 0 };
+	uint64_t parent;
+	size_t size;
+
+	if (!is_next(b, d->phase_count))
+		return false;
+	parent = gt_get_varint(b);
+	phase.name = get_text(d, b, &size);
+	phase.domain = get_text(d, b, &size);
+	phase.category = get_text(d, b, &size);
+	if (b->bad || parent > d->phase_count)
+		return false;
+	phase.parent = (uint32_t)parent;
+	GT_GROW(d->phases, d->phase_count, d->phase_room);
+	d->phases[d->phase_count++] = phase;
+	return true;
+}
+
 uint32_t gt_trace_frame_intern(struct gt_intern *frames, const struct gt_trace_frame *frame)
 {
 	struct gt_trace_frame key;
@@ -272,7 +292,7 @@ static add_fn *const adders[] = {
 	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
 	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
 	[GT_DEF_TEXT_FRAME] = add_text_frame, [GT_DEF_SERIES] = add_series,
-	[GT_DEF_NAME] = add_name,
+	[GT_DEF_NAME] = add_name,         [GT_DEF_PHASE] = add_phase,
 };
 /* clang-format on */
 
@@ -313,6 +333,7 @@ void gt_definitions_free(struct gt_definitions *d)
 	gt_arena_fini(&d->strings);
 	free(d->text_frames);
 	free(d->series);
+	free(d->phases);
 	gt_ranges_fini(&d->mapped);
 	free(d->modules);
 	free(d->places);

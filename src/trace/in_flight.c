@@ -103,8 +103,10 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_
 	if (lane->limit - lane->at < GT_EVENT_MAX && lane->block &&
 	    !atomic_load_explicit(&lane->writer->error, memory_order_relaxed))
 		gt_block_open(lane);
-	if (what.function && lane->block && !gt_writer_is_lost(lane->writer))
+	if (what.function && lane->block && !gt_writer_is_lost(lane->writer)) {
+		gt_lane_phase(lane, e->phase);
 		enter(lane, &what, argv, count, call);
+	}
 }
 
 static struct gt_known_caller *known_caller(struct gt_lane *lane, uint64_t caller)

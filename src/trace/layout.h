@@ -47,7 +47,7 @@ enum {
 
 	GT_STACK_FRAMES_MAX = 256,
 	GT_RECORD_MAX = 2048, /* of a definition: enough for a stack or a path */
-	GT_EVENT_MAX = 64,    /* the longest event */
+	GT_EVENT_MAX = 64,    /* the longest event, with its phase */
 	GT_ARGUMENTS_MAX = 16,
 };
 
@@ -138,6 +138,7 @@ enum gt_definition {
 	GT_DEF_TEXT_FRAME, /* number, function, file, line, module: a frame without an address */
 	GT_DEF_SERIES,     /* number, name, unit, subject: what samples measure */
 	GT_DEF_NAME,       /* creation time, handle, name */
+	GT_DEF_PHASE,      /* number, the phase around it, name, domain, category: a range */
 };
 
 /* Records of other lanes: a tag below GT_TAG_EVENT has a length, an event has none. */
@@ -148,6 +149,7 @@ enum gt_tag {
 	GT_TAG_END_DETAIL, /* size, place: for the next event, which is no creation */
 	GT_TAG_THREAD_END, /* tid: it will make no more calls */
 	GT_TAG_PAGING,     /* time, address, amount, effect, cause: unified memory (paging.h) */
+	GT_TAG_PHASE,      /* number: of the events that follow in this block */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };
 
@@ -165,6 +167,15 @@ struct gt_text_frame {
  * function is known. Nsight's analyses have no name for it.
  */
 #define GT_CALL_ONLY "CUDA runtime"
+
+/* A range of NVTX. Texts are cut at GT_RANGE_TEXT bytes. */
+enum { GT_RANGE_TEXT = 256 };
+struct gt_range {
+	const char *name, *domain, *category; /* NULL or "": none */
+};
+
+/* The module of a frame that stands for a range, in the place of a stack that is missing. */
+#define GT_PHASE_FRAME "NVTX range"
 
 /* A series of samples: "device memory used", in "bytes", of "GPU 0: NVIDIA H200". */
 struct gt_series {

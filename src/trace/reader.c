@@ -43,6 +43,7 @@ struct lane {
 	bool has_thread;   /* which has not ended */
 	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
 	uint16_t end_place;
+	uint32_t phase; /* of the events that follow in this block */
 	struct gt_event next;
 	uint64_t key; /* time of the next event, but never less than that of the one before */
 };
@@ -293,7 +294,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	lane->handle = h.handle;
 	lane->owner = h.owner;
 	lane->tid = h.tid;
-	lane->end_size = lane->end_place = 0;
+	lane->end_size = lane->phase = lane->end_place = 0;
 	return STEP_ON;
 }
 
@@ -339,6 +340,7 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 		return false;
 	e->stack = (uint32_t)stack;
 	e->tid = lane->tid;
+	e->phase = lane->phase;
 	lane->time_ns = e->time_ns;
 	lane->handle = e->handle;
 	if (d->effects[number - 1] == GT_CREATE)
@@ -381,13 +383,15 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 	}
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
+	if (tag == GT_TAG_THREAD || tag == GT_TAG_PHASE)
+		lane->phase = tag == GT_TAG_PHASE ? (uint32_t)gt_get_varint(&record) : 0;
 	if (tag == GT_TAG_THREAD || tag == GT_TAG_THREAD_END)
 		lane->has_thread = tag == GT_TAG_THREAD;
 	if (tag == GT_TAG_END_DETAIL) {
 		lane->end_size = gt_get_varint(&record);
 		lane->end_place = (uint16_t)gt_get_varint(&record);
 	}
-	return !record.bad;
+	return !record.bad && lane->phase <= r->definitions.phase_count;
 }
 
 /* Advances a lane to its next event. */
@@ -497,6 +501,7 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 					.time_ns = in->time_ns,
 					.stack = in->stack,
 					.tid = lane->tid,
+					.phase = lane->phase,
 					.unfinished = 1 };
 		if (is_recorded(r, lane, e))
 			continue;
@@ -517,11 +522,10 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 	}
 	lane = &r->lanes[r->heap.items[0].item];
 	*event = lane->next;
-	switch (advance(r, lane)) {
-	case STEP_ON: gt_heap_rekey(&r->heap, lane->key); break;
-	case STEP_END:
-	case STEP_DAMAGE: gt_heap_pop(&r->heap); break;
-	}
+	if (advance(r, lane) == STEP_ON)
+		gt_heap_rekey(&r->heap, lane->key);
+	else
+		gt_heap_pop(&r->heap);
 	return 1;
 }
 

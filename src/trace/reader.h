@@ -51,6 +51,12 @@ struct gt_trace_place {
 	const char *name;
 };
 
+/* A range within another phase; texts are "" where there is none. */
+struct gt_trace_phase {
+	uint32_t parent; /* number; 0: none */
+	const char *name, *domain, *category;
+};
+
 /* The program's name for the resource created under `handle` at `time_ns`. */
 struct gt_trace_name {
 	uint64_t time_ns, handle;
@@ -91,6 +97,8 @@ struct gt_definitions {
 	size_t text_frame_count, text_frame_room;
 	struct gt_series *series; /* likewise */
 	size_t series_count, series_room;
+	struct gt_trace_phase *phases; /* likewise */
+	size_t phase_count, phase_room;
 	uint16_t *functions; /* number in the trace -> row; GT_FN_NONE if we do not know the
 				function */
 	uint8_t *effects;    /* … -> effect, which decides what fields its events have */

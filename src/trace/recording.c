@@ -286,6 +286,7 @@ void gt_recording_close(struct gt_recording *r)
 	free(r->sources);
 	gt_heap_fini(&r->heap);
 	gt_heap_fini(&r->ended);
+	gt_phase_filter_free(r->phase_filter);
 	gt_catalog_free(r->catalog);
 	gt_info_free(r->info);
 	gt_ends_free(r->ends);
@@ -376,6 +377,11 @@ enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t functi
 			return GT_ORIGIN_INVALID;
 	}
 	return GT_ORIGIN_VALID;
+}
+
+bool gt_recording_is_bare(const struct gt_recording *r, uint32_t stack)
+{
+	return gt_recording_origin(r, GT_FN_NONE, stack) != GT_ORIGIN_VALID;
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

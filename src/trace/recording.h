@@ -143,11 +143,14 @@ void gt_recording_on_paging(struct gt_recording *r, gt_paging_fn *on_paging, voi
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 
-/* What stacks are parted by: a call site is then what one process, thread or device has of it. */
-enum gt_part_by { GT_PART_NONE, GT_PART_PROCESS, GT_PART_THREAD, GT_PART_DEVICE };
+/*
+ * What stacks are parted by: a call site is then what one process, thread, device or phase has of
+ * it.
+ */
+enum gt_part_by { GT_PART_NONE, GT_PART_PROCESS, GT_PART_THREAD, GT_PART_DEVICE, GT_PART_PHASE };
 /* Fields that the stacks are not parted by are 0. */
 struct gt_stack_part {
-	uint32_t process, tid, place;
+	uint32_t process, tid, place, phase;
 };
 
 /*
@@ -171,7 +174,7 @@ size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 size_t gt_recording_stack_numbers(const struct gt_recording *r, uint32_t stack,
 				  uint32_t numbers[GT_STACK_FRAMES_MAX]);
 const struct gt_trace_frame *gt_recording_frame(const struct gt_recording *r, uint32_t number);
-/* How many frames it has, counted up to `most`. */
+/* How many recorded frames it has, counted up to `most`. */
 size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most);
 /* The depth at which the recorder may have cut the stack; 0: it is complete. */
 size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack);
@@ -183,6 +186,24 @@ const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r
 /* Series are numbered from 0 in the order in which they are read. */
 const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series);
 size_t gt_recording_series_count(const struct gt_recording *r);
+/*
+ * Phases are numbered from 1 in the order in which they are read; 0 is none. An event in a phase
+ * whose stack is missing, or is no more than the API's function, has the phase's ranges as the
+ * frames of its stack (module GT_PHASE_FRAME), the innermost first.
+ */
+/* All phases of the events read so far are below it. */
+size_t gt_recording_phase_count(const struct gt_recording *r);
+/* The innermost range: "forward", "NCCL:ncclAllReduce" of a domain, "step [category]". */
+const char *gt_recording_phase_name(const struct gt_recording *r, uint32_t phase);
+/* The phase around it; 0: none. */
+uint32_t gt_recording_phase_parent(const struct gt_recording *r, uint32_t phase);
+typedef bool gt_phase_fn(const struct gt_recording *r, void *context, uint32_t phase);
+/*
+ * Before the first event is read: only resources created in a phase that `wants` returns true for,
+ * and failed calls made there. It is asked once for each phase.
+ */
+void gt_recording_only_phases(struct gt_recording *r, gt_phase_fn *wants, void *context);
+
 /* "" for place 0. */
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
 /* All places of the events read so far are below it. */

@@ -15,6 +15,7 @@
 
 enum {
 	STACKS_MAX = 1 << 22,
+	PHASES_MAX = 1 << 20,
 	TEXT_MAX = 640, /* of each text of a frame or series: three fit into a record */
 };
 
@@ -269,6 +270,26 @@ uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
 	return (uint16_t)number;
 }
 
+static uint8_t *put_range_text(uint8_t *at, const char *text)
+{
+	return put_blob(at, text ? text : "", text ? strlen(text) : 0, GT_RANGE_TEXT);
+}
+
+uint32_t gt_writer_phase(struct gt_writer *w, uint32_t parent, const struct gt_range *range)
+{
+	uint32_t number;
+	uint8_t *at;
+
+	pthread_mutex_lock(&w->definitions_lock);
+	at = gt_put_varint(w->record + GT_VARINT_MAX, parent);
+	at = put_range_text(at, range->name);
+	at = put_range_text(at, range->domain);
+	at = put_range_text(at, range->category);
+	number = number_text(w, GT_DEF_PHASE, at, &w->phases_defined, PHASES_MAX);
+	pthread_mutex_unlock(&w->definitions_lock);
+	return number;
+}
+
 void gt_writer_forget_stacks(struct gt_writer *w)
 {
 	pthread_mutex_lock(&w->definitions_lock);
@@ -320,6 +341,7 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 	pthread_mutex_unlock(&w->space_lock);
 	if (lane) {
 		lane->tid = tid;
+		lane->phase = 0; /* readers take a new thread to have none */
 		lane->call_count = 0;
 		write_thread(lane, thread_name);
 	}
@@ -369,6 +391,24 @@ static void put_end_detail(struct gt_lane *lane, const struct gt_event *e)
 	put_record(lane, GT_TAG_END_DETAIL, payload, (size_t)(at - payload));
 }
 
+/* Says the phase of the next event, and of a call in flight, where it is another than the last's.
+ */
+static void put_phase(struct gt_lane *lane, uint32_t phase)
+{
+	uint8_t payload[GT_VARINT_MAX], *at = gt_put_varint(payload, phase);
+
+	put_record(lane, GT_TAG_PHASE, payload, (size_t)(at - payload));
+	lane->phase = phase;
+}
+
+void gt_lane_phase(struct gt_lane *lane, uint32_t phase)
+{
+	if (lane->phase == phase || !lane->block || lane->limit - lane->at < GT_EVENT_MAX)
+		return;
+	put_phase(lane, phase);
+	commit(lane);
+}
+
 /*
  * Fields: tag, time, handle; size, owner and place of creations only; the error code of failures
  * only; the stack. Times, handles and owners are differences from the lane's last.
@@ -390,6 +430,8 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 		return;
 	}
+	if (e->phase != lane->phase)
+		put_phase(lane, e->phase);
 	if (gt_functions[e->function].effect != GT_CREATE && (e->size || e->place))
 		put_end_detail(lane, e);
 	at = gt_put_varint(lane->at, GT_TAG_EVENT + 2 * (uint64_t)number + !!e->failed);

@@ -72,6 +72,7 @@ static bool source_advance(struct gt_source_trace *s)
 		s->next.handle = s->map.series[s->next.handle];
 	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
 	s->next.place = place_number(s, s->next.place);
+	s->next.phase = s->map.phases[s->next.phase];
 	if (s->next.time_ns > s->key)
 		s->key = s->next.time_ns;
 	s->process.last_ns = s->key;
@@ -169,6 +170,12 @@ void gt_recording_part_stacks(struct gt_recording *r, enum gt_part_by by)
 	r->part_by = by;
 }
 
+void gt_recording_only_phases(struct gt_recording *r, gt_phase_fn *wants, void *context)
+{
+	gt_phase_filter_free(r->phase_filter);
+	r->phase_filter = gt_phase_filter_new(r, wants, context);
+}
+
 /* Whatever may become alive by it: the others change what is there. */
 static void part_stack(struct gt_recording *r, struct gt_event *e, uint32_t process)
 {
@@ -179,6 +186,8 @@ static void part_stack(struct gt_recording *r, struct gt_event *e, uint32_t proc
 		return;
 	if (r->part_by == GT_PART_DEVICE)
 		part.place = e->place;
+	else if (r->part_by == GT_PART_PHASE)
+		part.phase = e->phase;
 	else
 		part.process = process;
 	if (r->part_by == GT_PART_THREAD)
@@ -218,6 +227,11 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			report_sample(r, first, event);
 		if (is_no_call(event) || first >= r->process_count)
 			continue;
+		if (r->phase_filter && !gt_phase_filter_takes(r->phase_filter, event, first))
+			continue;
+		if (event->phase && gt_recording_is_bare(r, event->stack))
+			event->stack =
+				gt_catalog_phase_stack(r->catalog, event->stack, event->phase);
 		if (r->part_by)
 			part_stack(r, event, first);
 		return 1;
@@ -230,6 +244,8 @@ void gt_recording_rewind(struct gt_recording *r)
 	r->heap.count = 0;
 	r->ended.count = 0;
 	r->unopened = r->source_count;
+	if (r->phase_filter)
+		gt_phase_filter_rewind(r->phase_filter);
 	for (size_t i = 0; i < r->source_count; i++) {
 		struct gt_source_trace *s = &r->sources[i];
 

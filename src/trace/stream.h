@@ -24,6 +24,7 @@ struct gt_catalog_map {
 	uint16_t *places; /* by the place's number */
 	size_t place_count;
 	uint16_t *series; /* by series number */
+	uint32_t *phases; /* by phase number */
 };
 
 /* Adds what a process's trace defines, and takes its stacks; doing so again does no harm. */
@@ -34,6 +35,8 @@ void gt_catalog_pack(struct gt_catalog *c);
 void gt_catalog_map_fini(struct gt_catalog_map *map);
 /* The number of a part of a stack. */
 uint32_t gt_catalog_part(struct gt_catalog *c, uint32_t stack, const struct gt_stack_part *part);
+/* The number of a stack whose frames are followed by the ranges of a phase. */
+uint32_t gt_catalog_phase_stack(struct gt_catalog *c, uint32_t stack, uint32_t phase);
 
 /* The arguments of a call during which a process ended; a thread is in one call at a time. */
 struct gt_open_call {
@@ -82,7 +85,19 @@ struct gt_recording {
 	void *on_paging_context;
 	struct gt_catalog *catalog;
 	enum gt_part_by part_by;
+	struct gt_phase_filter *phase_filter; /* NULL: none */
 };
+
+/* phase_filter.c: the events of resources that were created in other phases are left out. */
+struct gt_phase_filter *gt_phase_filter_new(const struct gt_recording *r, gt_phase_fn *wants,
+					    void *context);
+void gt_phase_filter_free(struct gt_phase_filter *f);
+void gt_phase_filter_rewind(struct gt_phase_filter *f);
+/* False for an event to be left out. Call it for every event, in order. */
+bool gt_phase_filter_takes(struct gt_phase_filter *f, const struct gt_event *e, uint32_t process);
+
+/* True if a stack is missing, or is no more than the name of the API's function. */
+bool gt_recording_is_bare(const struct gt_recording *r, uint32_t stack);
 
 /* source.c; the end when the trace has been read. */
 void gt_source_read_texts(struct gt_source_trace *s);

@@ -333,6 +333,7 @@ int gt_block_open(struct gt_lane *lane)
 	if (!block)
 		return -EIO;
 	lane->block_size = size;
+	lane->phase = 0; /* a block can be read by itself */
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;

@@ -107,6 +107,11 @@ void gt_writer_lose_stack(struct gt_writer *w);
 uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame);
 /* The number of a series, from 1, the same for equal texts; 0 if it cannot be written. */
 uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series);
+/*
+ * The number of a phase: a range within the phase `parent`, 0 for none. The same for equal texts,
+ * also after gt_writer_forget_stacks; 0 if it cannot be written.
+ */
+uint32_t gt_writer_phase(struct gt_writer *w, uint32_t parent, const struct gt_range *range);
 /* Forgets the numbers of all stacks: the same addresses may now mean other code. */
 void gt_writer_forget_stacks(struct gt_writer *w);
 

@@ -36,6 +36,7 @@ struct gt_lane {
 	uint8_t *at, *limit;             /* the arguments of a call in flight lie at the limit */
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
+	uint32_t phase;      /* as the block has it for its next event */
 	uint32_t call_count; /* unfinished, outermost first */
 	struct gt_lane_call calls[GT_CALLS_MAX];
 	struct gt_known_caller callers[GT_CALLERS_MAX];
@@ -66,8 +67,9 @@ struct gt_writer {
 	pthread_mutex_t definitions_lock; /* guards the rest; taken before `space_lock` */
 	struct gt_lane definitions;
 	struct gt_stacks stacks;
-	struct gt_stacks texts; /* text frames and series, by their texts */
+	struct gt_stacks texts; /* text frames, series and phases, by their texts */
 	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
+	uint32_t phases_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
 	_Atomic uint32_t generation;   /* of the stacks' numbers: gt_writer_forget_stacks */
 	uint8_t record[GT_RECORD_MAX]; /* a definition in the making: stacks may be small */
@@ -83,6 +85,9 @@ int gt_block_open(struct gt_lane *lane);
 
 /* The number of a function in this trace, defined at its first use; 0 if that fails. */
 uint32_t gt_writer_function(struct gt_writer *w, uint16_t function);
+
+/* Says the phase of a call in flight, if the block has room for it. */
+void gt_lane_phase(struct gt_lane *lane, uint32_t phase);
 
 /* Takes the innermost unfinished call out of the block, before another is written there. */
 void gt_lane_save_call(struct gt_lane *lane);

@@ -16,6 +16,13 @@ MEMORY_2024 = MEMORY + ["localMemoryPoolAddress", "localMemoryPoolReleaseThresho
 MEMORY_LATEST = MEMORY_2024 + ["streamId"]
 
 
+# Ranges of NVTX, as of 2024; types of rows.
+RANGES = ["start", "end", "eventType", "rangeId", "category", "color", "text", "globalTid",
+          "endGlobalTid", "textId", "domainId", "uint64Value", "int64Value", "doubleValue",
+          "uint32Value", "int32Value", "floatValue", "jsonTextId", "jsonText"]
+NVTX_CATEGORY, NVTX_MARK, PUSH_POP, START_END, NVTX_DOMAIN = 33, 34, 59, 60, 75
+
+
 def global_id(pid, tid=0):
     """Hardware 8 bits, VM 8, process 24, thread 24."""
     return 1 << 48 | pid << 24 | tid
@@ -74,6 +81,15 @@ class Export:
         self.table(table, list(row))
         self.extra.append((f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})",
                            tuple(row.values())))
+
+    def nvtx(self, start, end, text, kind=PUSH_POP, pid=100, tid=7, domain=0, columns=RANGES,
+             **more):
+        """A range, a mark, or the name of a domain or category."""
+        row = dict(start=start, end=end, eventType=kind, text=text, globalTid=global_id(pid, tid),
+                   domainId=domain, **more)
+        self.table("NVTX_EVENTS", columns)
+        self.extra.append((f"INSERT INTO NVTX_EVENTS VALUES ({','.join('?' * len(columns))})",
+                           tuple(row.get(c) for c in columns)))
 
     def captured(self, name, value):
         self.insert("META_DATA_CAPTURE", name=name, value=value)

@@ -122,6 +122,8 @@ static void write_kinds(void)
 	event(lane, GT_FN_clReleaseMemObject, 0x100, 0);
 	event(lane, GT_FN_clReleaseMemObject, 0x100, 0);
 	event(lane, GT_FN_clReleaseMemObject, 0x100, stack_at(w, 0x410777));
+	failed.phase = gt_writer_phase(w, 0, &(struct gt_range){ "train", "domain", "category" });
+	failed.phase = gt_writer_phase(w, failed.phase, &(struct gt_range){ .name = "step" });
 	gt_lane_event(lane, &failed);
 	gt_lane_release(lane);
 	end(w);

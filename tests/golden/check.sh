@@ -153,13 +153,25 @@ golden family/by-thread.folded "$gputrack" export family.gt -f collapsed --value
 golden usage/root-file.txt "$gputrack" report names.gt --root names.gt/info
 golden usage/root-missing.txt "$gputrack" report names.gt --root nowhere
 # ways to group that have no meaning: a line
-golden usage/by-phase.txt "$gputrack" report leaks.gt --by phase
+golden usage/by-place.txt "$gputrack" report leaks.gt --by place
 golden usage/by-usage.txt "$gputrack" report leaks.gt -a usage --by function
 golden usage/by-junit.txt "$gputrack" report leaks.gt -f junit --by thread
 golden usage/by-growth.txt "$gputrack" report leaks.gt --fail-on-growth --by thread
 golden usage/by-events.txt "$gputrack" export leaks.gt --by device
 golden usage/by-totals.txt "$gputrack" export leaks.gt -f prometheus --by file
 golden usage/by-diff.txt "$gputrack" diff before.gt after.gt --by thread
+
+# Phases: the ranges that were open.
+golden phases/summary.txt "$gputrack" report phases.gt
+golden phases/by-phase.txt "$gputrack" report phases.gt --by phase
+golden phases/leakage.txt "$gputrack" report phases.gt -a leakage
+golden phases/leakage-by-phase.json "$gputrack" report phases.gt -a leakage --by phase -f json
+golden phases/sites.txt "$gputrack" report phases.gt -a sites --by phase
+golden phases/only.txt "$gputrack" report phases.gt -a sites --phase '^train > backward'
+golden phases/none.txt "$gputrack" report leaks.gt --by phase
+golden phases/export.json "$gputrack" export phases.gt -f json
+golden phases/export.csv "$gputrack" export phases.gt -f csv
+golden phases/diff.txt "$gputrack" diff leaks.gt phases.gt --by phase
 
 # What libraries hold is no leak: one line; what the script keeps beside it is one.
 for recording in held held_kept; do

@@ -354,6 +354,7 @@ int main(int argc, char **argv)
 	make_many();
 	make_ranks();
 	make_names();
+	make_phases();
 	make_held();
 	make_work();
 	return 0;

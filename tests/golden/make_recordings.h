@@ -8,5 +8,6 @@ void make_damaged(void);
 void make_builds(void);
 void make_many(void);
 void make_names(void);
+void make_phases(void);
 void make_held(void);
 void make_work(void);

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "capture/nsys/nsys_counts.h"
 #include "capture/nsys/nsys_kinds.h"
 #include "capture/nsys/nsys_paging.h"
+#include "capture/nsys/nsys_ranges.h"
 #include "capture/nsys/nsys_stacks.h"
 #include "capture/nsys/nsys_traces.h"
 
@@ -39,6 +41,7 @@ struct reading {
 	struct gt_nsys_names *names;
 	struct gt_nsys_calls *calls;
 	struct gt_nsys_stacks *stacks;
+	struct gt_nsys_ranges *ranges;
 	struct gt_nsys_traces *traces;
 	uint64_t base_ns;
 	bool sorted;  /* SQLite sorts the rows */
@@ -297,6 +300,18 @@ static int find_origin(struct reading *r, struct gt_nsys_trace *trace, const str
 				 class, error);
 }
 
+static int find_phase(struct reading *r, struct gt_nsys_trace *trace, uint32_t tid, int64_t time,
+		      uint32_t *phase, struct gt_error *error)
+{
+	const struct gt_nsys_moment moment = { .process = trace->process,
+					       .tid = tid,
+					       .time = time };
+	int e = gt_nsys_ranges_phase(r->ranges, &moment, trace, phase, error);
+
+	r->import->in_phase += !!*phase;
+	return e;
+}
+
 static int import_row(struct reading *r, const struct rows *rows, struct gt_error *error)
 {
 	const char *name = (const char *)sqlite3_column_text(rows->statement, NAME);
@@ -314,6 +329,8 @@ static int import_row(struct reading *r, const struct rows *rows, struct gt_erro
 	e = trace_of(r, row.process, &trace, error);
 	if (!e)
 		e = find_origin(r, trace, &row, &event, &origin, &class, error);
+	if (!e)
+		e = find_phase(r, trace, thread_of(&origin), row.start, &event.phase, error);
 	if (e)
 		return e;
 	if (sqlite3_column_type(rows->statement, DEVICE) != SQLITE_NULL)
@@ -349,6 +366,8 @@ static int import_failed(struct reading *r, const struct gt_nsys_call *call,
 	if (!e)
 		e = gt_nsys_stack(r->stacks, trace->writer, trace->number, &origin, &event.stack,
 				  &class, error);
+	if (!e)
+		e = find_phase(r, trace, call->tid, call->start, &event.phase, error);
 	if (e)
 		return e;
 	gt_nsys_trace_event(trace, call->tid, &event);
@@ -423,69 +442,6 @@ static int import_paging(struct reading *r, struct gt_error *error)
 	return e;
 }
 
-/* An item of struct gt_nsys_import's `calls`. */
-static void put_count(FILE *out, enum gt_function_id row, const char *name, sqlite3_stmt *s)
-{
-	/* cudaFree frees managed memory, too */
-	int kind = gt_functions[row].kind == GT_SHARED_MEMORY ? GT_DEVICE_MEMORY :
-								gt_functions[row].kind;
-
-	fprintf(out, "%.*s|%s|%s|%lld|%lld;", (int)gt_nsys_base_length(name), name,
-		gt_functions[row].effect == GT_CREATE ? "create" : "release", gt_kinds[kind].name,
-		(long long)sqlite3_column_int64(s, 1), (long long)sqlite3_column_int64(s, 2));
-}
-
-/* The runtime loads the program's own code, and keeps the primary context, by itself. */
-static bool is_told_by_calls(enum gt_function_id row)
-{
-	return row && row != GT_FN_nsysCall && gt_functions[row].effect != GT_APPEND &&
-	       gt_functions[row].kind != GT_LIBRARY && gt_functions[row].kind != GT_PRIMARY_CONTEXT;
-}
-
-/* Without events, calls alone: what each function created or released. */
-static int count_calls(struct reading *r, struct gt_error *error)
-{
-	const struct gt_database *d = &r->database;
-	sqlite3_stmt *s;
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-	bool any = false;
-	int e;
-
-	if (!gt_database_has_table(d, CALLS))
-		return 0;
-	e = gt_database_query(
-		&s, d, error,
-		"SELECT nameId, count(*), total(%s IS NOT NULL AND %s <> 0) FROM " CALLS
-		" WHERE %s IS NOT 67 GROUP BY nameId ORDER BY count(*) DESC",
-		gt_database_column(d, CALLS, "returnValue"),
-		gt_database_column(d, CALLS, "returnValue"),
-		gt_database_column(d, CALLS, "eventClass"));
-	if (e)
-		return e;
-	out = open_memstream(&text, &size);
-	while (out && sqlite3_step(s) == SQLITE_ROW) {
-		int64_t id = sqlite3_column_int64(s, 0);
-		enum gt_function_id row = gt_nsys_function(r->names, id);
-		const char *name;
-
-		if (!is_told_by_calls(row))
-			continue;
-		name = gt_nsys_string(r->names, id);
-		put_count(out, row, name, s);
-		any = true;
-	}
-	if (out)
-		fclose(out);
-	sqlite3_finalize(s);
-	if (any)
-		r->import->calls = text;
-	else
-		free(text);
-	return 0;
-}
-
 static int read_all(struct reading *r, struct gt_error *error)
 {
 	struct gt_nsys_import *import = r->import;
@@ -500,11 +456,14 @@ static int read_all(struct reading *r, struct gt_error *error)
 	if (!e)
 		e = gt_nsys_stacks_new(&r->stacks, &r->database, r->names, error);
 	if (!e)
+		e = gt_nsys_ranges_new(&r->ranges, &r->database, r->names, r->sorted, error);
+	if (!e)
 		e = import_rows(r, &memory, &pools, error);
 	if (!e)
 		e = import_paging(r, error);
 	if (!e && !import->allocations && !import->frees && !import->pools)
-		e = count_calls(r, error);
+		e = gt_nsys_count_calls(&r->database, r->names, &import->calls,
+					&import->calls_by_phase, error);
 	if (!e && !import->allocations && !import->frees && !import->pools && !import->failed &&
 	    !import->calls && !import->paging)
 		e = explain_empty(r, error);
@@ -538,6 +497,7 @@ static int try_to_read(struct reading *r, bool sorted, struct gt_error *error)
 	if (e) {
 		gt_nsys_traces_remove(r->traces);
 		free(import->calls);
+		free(import->calls_by_phase);
 		*import = before;
 	}
 	gt_nsys_traces_free(r->traces);
@@ -545,8 +505,11 @@ static int try_to_read(struct reading *r, bool sorted, struct gt_error *error)
 		gt_nsys_calls_free(r->calls);
 	if (r->stacks)
 		gt_nsys_stacks_free(r->stacks);
+	if (r->ranges)
+		gt_nsys_ranges_free(r->ranges);
 	r->calls = NULL;
 	r->stacks = NULL;
+	r->ranges = NULL;
 	return e;
 }
 

@@ -28,6 +28,7 @@ struct gt_nsys_import {
 	uint64_t named;                  /* of the last: with a function of the runtime */
 	uint64_t failed;                 /* failed calls */
 	uint64_t paging;                 /* moves and faults of unified memory */
+	uint64_t in_phase;               /* all of these that were made in an NVTX range */
 	uint64_t out_of_order;           /* rows after a later one */
 	uint64_t skipped;                /* invalid rows */
 	uint32_t processes;
@@ -38,6 +39,8 @@ struct gt_nsys_import {
 	 * semicolons. NULL: there are memory events. The caller frees it.
 	 */
 	char *calls;
+	/* The same by phase, if there are ranges: "train|cudaMalloc|create|device memory|15|0;". */
+	char *calls_by_phase;
 };
 
 /* 0, or -errno and a sentence: what is wrong with the export, and what to do. */

@@ -224,9 +224,14 @@ static int run(struct top *t)
 	return status;
 }
 
-static bool is_seen(enum gt_by by)
+static bool has_device(enum gt_by by)
 {
 	return by != GT_BY_DEVICE;
+}
+
+static bool has_phase(enum gt_by by)
+{
+	return by != GT_BY_PHASE;
 }
 
 int gt_cmd_top(int argc, char **argv)
@@ -237,9 +242,13 @@ int gt_cmd_top(int argc, char **argv)
 
 	t->settings = &s;
 	if (first >= 0)
-		status = gt_by_check(&gt_top_syntax, &s.by, is_seen,
+		status = gt_by_check(&gt_top_syntax, &s.by, has_device,
 				     "the device is not known from outside the process; record it "
 				     "with `gputrack run`, then `gputrack report --by device`");
+	if (first >= 0 && !status)
+		status = gt_by_check(&gt_top_syntax, &s.by, has_phase,
+				     "phases are not known from outside the process; record it "
+				     "with `gputrack run`, then `gputrack report --by phase`");
 	if (first >= 0 && !status)
 		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.pids, &s.apis);
 	if (first >= 0 && !status)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* catalog_query.c - answers questions about stacks, phases, places, text frames and series. */
+#include "trace/catalog_state.h"
+
+/* NULL for a stack as it was recorded. */
+static const struct part_key *key_of(const struct gt_catalog *c, uint32_t stack)
+{
+	size_t size;
+
+	return stack < c->part_of_size && c->part_of[stack] ?
+		       gt_intern_get(c->part_ids, c->part_of[stack] - 1, &size) :
+		       NULL;
+}
+
+/* NULL for a stack that is whole. */
+static const struct part_key *part_of(const struct gt_catalog *c, uint32_t stack)
+{
+	const struct part_key *key = key_of(c, stack);
+
+	return key && !key->ranges ? key : NULL;
+}
+
+/* The phase whose ranges follow the frames of a stack, or of the one it is a part of; 0: none. */
+static uint32_t ranges_of(const struct gt_catalog *c, uint32_t stack)
+{
+	const struct part_key *key = part_of(c, stack);
+
+	key = key_of(c, key ? key->stack : stack);
+	return key ? key->ranges : 0;
+}
+
+bool gt_recording_stack_part(const struct gt_recording *r, uint32_t stack,
+			     struct gt_stack_part *part)
+{
+	const struct part_key *key = part_of(r->catalog, stack);
+
+	if (key)
+		*part = key->part;
+	return key;
+}
+
+uint32_t gt_recording_stack_whole(const struct gt_recording *r, uint32_t stack)
+{
+	const struct part_key *key = part_of(r->catalog, stack);
+
+	return key ? key->stack : stack;
+}
+
+/* A node's frame; `node` becomes that of its caller. */
+static uint32_t step_out(const struct gt_catalog *c, uint32_t *node)
+{
+	const struct gt_stack_node *in_tree;
+	uint32_t frame;
+
+	if (c->packed) {
+		frame = c->packed[*node].frame;
+		*node = c->packed[*node].parent;
+		return frame;
+	}
+	in_tree = &c->tree.nodes[*node];
+	*node = in_tree->parent;
+	return (uint32_t)in_tree->frame;
+}
+
+size_t gt_recording_stack_numbers(const struct gt_recording *r, uint32_t stack,
+				  uint32_t numbers[GT_STACK_FRAMES_MAX])
+{
+	const struct gt_catalog *c = r->catalog;
+	size_t count = 0;
+
+	for (uint32_t node = c->stacks[stack]; node;)
+		numbers[count++] = step_out(c, &node);
+	for (uint32_t phase = ranges_of(c, stack); phase && count < GT_STACK_FRAMES_MAX;
+	     phase = c->phases[phase].parent)
+		numbers[count++] = c->phases[phase].frame;
+	return count;
+}
+
+const struct gt_trace_frame *gt_recording_frame(const struct gt_recording *r, uint32_t number)
+{
+	size_t size;
+
+	return gt_intern_get(r->catalog->frames, number, &size);
+}
+
+size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
+			  const struct gt_trace_frame **frames)
+{
+	struct gt_catalog *c = r->catalog;
+	uint32_t numbers[GT_STACK_FRAMES_MAX];
+	size_t count = gt_recording_stack_numbers(r, stack, numbers);
+
+	for (size_t i = 0; i < count; i++)
+		c->asked[i] = *gt_recording_frame(r, numbers[i]);
+	*frames = c->asked;
+	return count;
+}
+
+size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most)
+{
+	const struct gt_catalog *c = r->catalog;
+	size_t count = 0;
+
+	for (uint32_t node = c->stacks[stack]; node && count < most; count++)
+		step_out(c, &node);
+	return count;
+}
+
+size_t gt_recording_stack_count(const struct gt_recording *r)
+{
+	return r->catalog->stack_count;
+}
+
+const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
+{
+	return &r->catalog->modules[module];
+}
+
+size_t gt_recording_module_count(const struct gt_recording *r)
+{
+	return r->catalog->module_count;
+}
+
+const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
+{
+	size_t size;
+
+	return gt_intern_get(r->catalog->places, place, &size);
+}
+
+size_t gt_recording_place_count(const struct gt_recording *r)
+{
+	size_t count = gt_intern_count(r->catalog->places);
+
+	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
+}
+
+size_t gt_recording_phase_count(const struct gt_recording *r)
+{
+	return r->catalog->phase_count;
+}
+
+const char *gt_recording_phase_name(const struct gt_recording *r, uint32_t phase)
+{
+	return r->catalog->phases[phase].name;
+}
+
+uint32_t gt_recording_phase_parent(const struct gt_recording *r, uint32_t phase)
+{
+	return r->catalog->phases[phase].parent;
+}
+
+const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
+{
+	return &r->catalog->text_frames[number];
+}
+
+const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
+{
+	return &r->catalog->series[series];
+}
+
+size_t gt_recording_series_count(const struct gt_recording *r)
+{
+	return r->catalog->series_count;
+}
+
+const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
+			      uint64_t time_ns)
+{
+	const struct name_key key = { process, handle, time_ns };
+	uint32_t number = gt_intern_find(r->catalog->name_ids, &key, sizeof key);
+
+	return number == GT_NOT_INTERNED ? "" : r->catalog->names[number];
+}
