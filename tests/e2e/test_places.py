@@ -188,11 +188,11 @@ def births(case, name):
     return [event["args"]["by"] for event in events if event["ph"] == "b"]
 
 
-def last_column(form, separator):
+def event_places(form, separator):
     def view(case, name):
         lines = text("export", "NAME", "-f", form)(case, name)
-        assert lines[0].split(separator)[-1] == "where"
-        return [line.split(separator)[-1] for line in lines]
+        assert lines[0].split(separator)[-2:] == ["where", "phase"]
+        return [line.split(separator)[-2] for line in lines]
     return view
 
 
@@ -222,8 +222,8 @@ VIEWS = {
     "collapsed": tips,
     "speedscope": speedscope_tips,
     "chrome": births,
-    "events as TSV": last_column("tsv", "\t"),
-    "events as CSV": last_column("csv", ","),
+    "events as TSV": event_places("tsv", "\t"),
+    "events as CSV": event_places("csv", ","),
     "events as JSON": objects("export", "NAME", "-f", "json",
                               pick=lambda export: [event["where"] for event in export["events"]]),
 }
