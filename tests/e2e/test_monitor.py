@@ -191,6 +191,23 @@ def test_signals_reach_the_program_after_the_last_row(case):
     assert process.returncode == 128 + signal.SIGTERM
 
 
+def test_processes_by_name_and_the_short_description(case):
+    """As gpu-memleak-trace's pid_mon.py takes them."""
+    case.path("named one").symlink_to("/bin/sleep")
+    sleepers = [subprocess.Popen([case.path("named one"), "100"]) for _ in range(2)]
+    other = subprocess.Popen(["sleep", "100"])
+    done = case.gputrack("monitor", "--name", "named o*", "--pids", f"{other.pid},{sleepers[0].pid}",
+                         "--desc", "a text", "-i", "0.05", "-d", "0.05")
+    for process in sleepers + [other]:
+        process.kill()
+        process.wait()
+    found = rows(done.out)
+    assert sorted(int(row["pid"]) for row in found) == sorted(p.pid for p in sleepers + [other]), done.out
+    assert {row["description"] for row in found} == {"a text"}
+    assert "no process is called 'nobody-here'" in one_line(case.gputrack(
+        "monitor", "--name", "nobody-here", "-d", "0.1"), 1)
+
+
 def test_wrong_pids_are_reported_in_one_line(case):
     gone = subprocess.Popen(["true"])
     gone.wait()

@@ -75,6 +75,8 @@ static __always_inline void first_call(struct task_struct *task, struct thread *
 	if (!e)
 		return;
 	bpf_get_current_comm(e->name, 16);
+	BPF_CORE_READ_INTO(&e->program, task, group_leader, comm);
+	e->uid = bpf_get_current_uid_gid();
 	/* wake the tool now: /proc shows the mappings only while the process lives */
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
@@ -418,7 +420,8 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	struct gt_probe_event *e;
 	uint32_t pid;
 
-	if (child->pid != child->tgid || !is_wanted(process_of(parent)))
+	if (child->pid != child->tgid || !is_wanted(process_of(parent)) ||
+	    (no_children && !everyone))
 		return 0;
 	pid = number_of(child);
 	fresh.has_callbacks = has_callbacks(process_of(parent));

@@ -82,13 +82,17 @@ struct gt_probe_event {
 	uint32_t news;           /* enum gt_probe_news */
 	uint32_t pid, tid, exec; /* of the child, for a fork */
 	uint32_t parent;
-	int exit_code; /* as from waitpid */
-	char name[16]; /* of the thread */
+	int exit_code;    /* as from waitpid */
+	char name[16];    /* of the thread */
+	char program[16]; /* of the process: the name of its first thread */
+	uint32_t uid;     /* of a thread that has made its first call */
+	uint32_t unused;
 	/* at its end, and at exec: calls of the program that were lost */
 	struct gt_probe_losses lost;
 };
 
 struct gt_probe_target {
 	struct gt_probe_losses lost;
-	uint64_t has_callbacks; /* 1: it has registered destructor callbacks */
+	uint32_t has_callbacks; /* 1: it has registered destructor callbacks */
+	uint32_t is_ignored;    /* 1: the tool does not want its calls */
 };

@@ -59,6 +59,8 @@ struct thread {
 
 /* Settings, constant from load time on. */
 const volatile bool everyone;        /* all processes, not only those in `targets` */
+const volatile bool selects;         /* some of them may be ignored */
+const volatile bool no_children;     /* children are no targets */
 const volatile uint32_t namespace;   /* of pids; 0: the initial one */
 const volatile uint32_t frames_max;  /* 0: no stacks */
 const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the stack's top */
@@ -186,7 +188,12 @@ static __always_inline struct gt_probe_event *news_of(struct task_struct *task, 
 
 static __always_inline bool is_wanted(uint32_t pid)
 {
+	struct gt_probe_target *target;
+
 	if (!pid || pid == own_pid || off)
 		return false;
-	return everyone || bpf_map_lookup_elem(&targets, &pid);
+	if (everyone && !selects)
+		return true;
+	target = bpf_map_lookup_elem(&targets, &pid);
+	return target ? !target->is_ignored : everyone;
 }

@@ -401,12 +401,17 @@ void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, vo
 		memmove(l->queue, l->queue + i, l->queue_count * sizeof *l->queue);
 }
 
-void gt_libraries_everywhere(struct gt_libraries *l)
+void gt_libraries_everywhere(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)
 {
 	struct gt_error unused;
 
 	gt_libraries_queue_all(l);
-	for (size_t i = 0; i < l->queue_count; i++)
+	for (size_t i = 0; i < l->queue_count; i++) {
+		size_t known = l->count;
+
 		gt_libraries_scan(l, l->queue[i], &unused);
+		if (scanned)
+			scanned(context, l->queue[i], known);
+	}
 	l->queue_count = 0;
 }

@@ -83,14 +83,13 @@ bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid);
  * (a:b:c). A file there that cannot be probed is skipped, and marked is_refused.
  */
 void gt_libraries_installed(struct gt_libraries *l, const char *path);
-/* The same for the libraries of every process. */
-void gt_libraries_everywhere(struct gt_libraries *l);
-
 /* Makes gt_libraries_scan_queued scan a process, or every process. */
 void gt_libraries_queue(struct gt_libraries *l, uint32_t pid);
 void gt_libraries_queue_all(struct gt_libraries *l);
 /* `known`: how many libraries were in the list before. */
 typedef void gt_scanned_fn(void *context, uint32_t pid, size_t known);
+/* Scans every process, at once; `scanned` may be NULL. */
+void gt_libraries_everywhere(struct gt_libraries *l, gt_scanned_fn *scanned, void *context);
 /*
  * Scans queued processes in turn, until it has probed a few libraries: meanwhile the calls of other
  * processes fill the ring. The rest stays in the queue.

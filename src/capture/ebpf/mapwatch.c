@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 enum { PAGES = 32, RECORD_MAX = 8192 };
 
@@ -182,4 +183,24 @@ void gt_map_history_of(struct gt_mappings *out, const struct gt_map_history *h, 
 		out->list[out->count] = at->mapping;
 		out->list[out->count++].path = gt_strdup(at->mapping.path);
 	}
+}
+
+const char *gt_map_history_program(const struct gt_map_history *h, uint32_t pid)
+{
+	const char *program = NULL;
+	bool is_next = false;
+
+	for (size_t i = h->next; i-- > 0 && h->next - i <= GT_MAP_HISTORY_MAX;) {
+		const struct gt_past_mapping *at = &h->list[i % GT_MAP_HISTORY_MAX];
+
+		if (at->pid != pid)
+			continue;
+		program = at->mapping.path;
+		/* the kernel maps the program, then its loader, which maps the rest */
+		if (is_next)
+			break;
+		is_next = gt_text_begins(gt_path_name(program), "ld-") ||
+			  gt_text_begins(gt_path_name(program), "ld.so");
+	}
+	return program;
 }

@@ -42,3 +42,5 @@ void gt_map_history_fini(struct gt_map_history *h);
 void gt_map_history_add(struct gt_map_history *h, uint32_t pid, const struct gt_mapping *m);
 /* The mappings of a process, newest first; of mappings that overlap, the newest alone. */
 void gt_map_history_of(struct gt_mappings *out, const struct gt_map_history *h, uint32_t pid);
+/* The program that a process runs, as far as its mappings show; NULL: unknown. Borrowed. */
+const char *gt_map_history_program(const struct gt_map_history *h, uint32_t pid);

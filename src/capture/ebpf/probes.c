@@ -83,6 +83,8 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	struct calls_bpf *s = p->skeleton;
 
 	s->rodata->everyone = options->everyone;
+	s->rodata->selects = options->selects;
+	s->rodata->no_children = options->no_children;
 	s->rodata->namespace = own_namespace();
 	s->rodata->own_pid = (uint32_t)getpid();
 	s->rodata->frames_max =
@@ -353,6 +355,26 @@ bool gt_probes_has_target(const struct gt_probes *p, uint32_t pid)
 	struct gt_probe_target target;
 
 	return !bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &target);
+}
+
+void gt_probes_untarget(struct gt_probes *p, uint32_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.targets), &pid);
+}
+
+bool gt_probes_is_idle(const struct gt_probes *p)
+{
+	uint32_t first;
+
+	return bpf_map_get_next_key(bpf_map__fd(p->skeleton->maps.targets), NULL, &first) != 0;
+}
+
+void gt_probes_ignore(struct gt_probes *p, uint32_t pid)
+{
+	struct gt_probe_target ignored = { .is_ignored = 1 };
+
+	/* it may have ended */
+	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &ignored, BPF_EXIST);
 }
 
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)

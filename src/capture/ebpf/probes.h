@@ -34,6 +34,8 @@ enum {
 
 struct gt_probes_options {
 	bool everyone;        /* all processes; otherwise those of gt_probes_target */
+	bool selects;         /* except those of gt_probes_ignore */
+	bool no_children;     /* children of gt_probes_target do not count as such */
 	uint32_t frames;      /* of each stack; 0: no stacks */
 	uint32_t stack_bytes; /* copied and unwound with .eh_frame; 0: frame pointers */
 	size_t ring_bytes;    /* a power of two, whole pages */
@@ -53,6 +55,12 @@ const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
 
 int gt_probes_target(struct gt_probes *p, uint32_t pid);
 bool gt_probes_has_target(const struct gt_probes *p, uint32_t pid);
+/* Forgets a target that has turned out to have ended. */
+void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
+/* True if none of the targets and of their children is left. */
+bool gt_probes_is_idle(const struct gt_probes *p);
+/* A process that has made a call: its further ones, until an exec, are not wanted. */
+void gt_probes_ignore(struct gt_probes *p, uint32_t pid);
 /* Calls of a process that have been lost so far; 0: of processes that are not followed. */
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* The number of all processes; also sets the number of lost news. */

@@ -29,6 +29,7 @@ struct gt_tracer {
 	struct gt_map_history map_history;
 	struct gt_traced_set processes;
 	struct gt_traced *last; /* the process of the last call */
+	struct gt_wanted wanted;
 	uint64_t cut_stacks;
 	uint64_t looked_ns; /* when libraries were last searched for, without mapwatch */
 	int epoll;
@@ -77,12 +78,13 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 	if (gt_traced_set_find(&t->processes, e->pid, e->start, e->exec))
 		return;
 	/* when all processes are traced, those without calls are of no interest yet */
-	if (t->options.probes.everyone && (!parent || !parent->is_seen))
+	if (t->options.probes.everyone && (!parent || !parent->is_known))
 		return;
 	p = add(t, e->pid, e->start, e->exec, e->parent);
 	if (parent) {
 		gt_modules_inherit(&p->modules, &parent->modules);
 		memcpy(p->name, parent->name, sizeof p->name);
+		p->is_wanted = parent->is_wanted && !t->options.probes.no_children;
 	}
 }
 
@@ -104,6 +106,16 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 		gt_libraries_queue(&t->libraries, e->pid);
 }
 
+static void judge(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_event *e)
+{
+	p->is_wanted =
+		p->is_wanted || gt_wanted_now(&t->wanted, e, p->start,
+					      gt_map_history_program(&t->map_history, e->pid));
+	p->is_unwanted = !p->is_wanted;
+	if (p->is_unwanted)
+		gt_probes_ignore(t->probes, p->pid);
+}
+
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 {
 	struct gt_traced *p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
@@ -111,6 +123,8 @@ static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 	if (!p)
 		p = add(t, e->pid, e->start, e->exec, e->parent);
 	p->parent = e->parent;
+	if (!p->is_wanted && !p->is_unwanted)
+		judge(t, p, e);
 	if (!p->is_known) {
 		p->is_known = true;
 		gt_traced_name(p, e->name);
@@ -139,8 +153,12 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 	struct gt_tracer *t = context;
 	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
 
-	if (t->options.probes.everyone || gt_probes_has_target(t->probes, pid))
-		t->has_library |= t->libraries.usable > 0;
+	if (t->libraries.usable)
+		t->has_library |=
+			t->options.probes.everyone ?
+				gt_wanted_early(&t->wanted, pid,
+						gt_map_history_program(&t->map_history, pid)) :
+				gt_probes_has_target(t->probes, pid);
 
 	if (p && gt_libraries_was_early(&t->libraries, pid)) {
 		p->contexts.has_unseen = true;
@@ -298,6 +316,10 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!e.process)
 		e.process = add(t, c->pid, c->start, c->exec, 0);
 	t->last = e.process;
+	if (!e.process->is_wanted && !e.process->is_unwanted)
+		judge(t, e.process, &(struct gt_probe_event){ .pid = c->pid });
+	if (e.process->is_unwanted)
+		return;
 	if (!e.process->is_seen) {
 		e.process->is_seen = t->has_library = true;
 		e.process->first_ns = c->begun_ns;
@@ -430,6 +452,8 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 		return e;
 	}
 	t->options = *options;
+	t->wanted.decide = options->wants;
+	t->wanted.context = options->wants_context;
 	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
@@ -492,6 +516,7 @@ struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t)
 
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 {
+	struct gt_process_state state;
 	int e;
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
@@ -500,6 +525,9 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	e = gt_probes_target(t->probes, pid);
 	if (e)
 		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));
+	/* it may have ended before the kernel knew that its end is of interest */
+	if (!gt_process_state_read(&state, pid) || state.has_ended)
+		gt_probes_untarget(t->probes, pid);
 	return 0;
 }
 
@@ -518,9 +546,23 @@ bool gt_tracer_has_library(const struct gt_tracer *t)
 	return t->has_library;
 }
 
+void gt_tracer_scan_all(struct gt_tracer *t)
+{
+	gt_libraries_everywhere(&t->libraries, on_scanned, t);
+}
+
+bool gt_tracer_is_idle(const struct gt_tracer *t)
+{
+	return gt_probes_is_idle(t->probes) && !gt_tracer_running(t);
+}
+
 size_t gt_tracer_running(const struct gt_tracer *t)
 {
-	return t->processes.count;
+	size_t count = 0;
+
+	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));)
+		count += !p->is_unwanted;
+	return count;
 }
 
 uint64_t gt_tracer_lost(const struct gt_tracer *t)

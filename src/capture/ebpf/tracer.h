@@ -11,6 +11,7 @@
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
 #include "capture/ebpf/traced_stacks.h"
+#include "capture/ebpf/wanted.h"
 
 struct gt_tracer;
 
@@ -30,6 +31,8 @@ struct gt_traced {
 	bool has_exited;          /* it has ended, with `exit_code` as from waitpid */
 	bool has_execed;          /* it has become another program */
 	bool is_late;             /* it may have made calls before it was traced */
+	bool is_wanted;           /* its parent is, or gt_tracer_options.wants says so */
+	bool is_unwanted;         /* gt_tracer_options.wants says so: its calls are dropped */
 	int exit_code;
 	uint16_t number;      /* for the listener's use */
 	uint32_t other_stack; /* stands for those beyond the limit of memory; 0: there are none */
@@ -56,6 +59,8 @@ struct gt_listener {
 
 struct gt_tracer_options {
 	struct gt_probes_options probes;
+	gt_wants_fn *wants; /* NULL: all are; only with probes.everyone and probes.selects */
+	const void *wants_context;
 	struct gt_listener listener;
 	uint64_t max_bytes;     /* of all traces together; 0: no limit */
 	size_t max_stack_bytes; /* memory for stacks; 0: no limit */
@@ -83,6 +88,8 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
  * probed included, or -errno.
  */
 int gt_tracer_scan(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
+/* The same for every process of the machine. */
+void gt_tracer_scan_all(struct gt_tracer *t);
 /* Passes everything that the kernel has collected to traces and the listener. */
 void gt_tracer_drain(struct gt_tracer *t);
 /* Waits until there is enough to drain, or until the timeout. */
@@ -90,6 +97,8 @@ void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds);
 /* Stops recording, and drains what was recorded. */
 void gt_tracer_stop(struct gt_tracer *t);
 
+/* True if no process given to gt_tracer_follow is left, and no child of one. */
+bool gt_tracer_is_idle(const struct gt_tracer *t);
 /* The number of traced processes that have not ended. */
 size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);

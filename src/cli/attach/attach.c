@@ -28,7 +28,7 @@
 #include "trace/info.h"
 
 struct settings {
-	struct gt_texts pids, apis;
+	struct gt_targets_settings targets;
 	const char *output;
 	double interval, duration; /* seconds; 0: never, without end */
 	bool command, all, quiet, no_stacks;
@@ -47,18 +47,15 @@ enum {
 
 /* clang-format off */
 static const struct gt_option options[] = {
-	{ .name = "pid", .letter = 'p', .type = GT_OPTION_TEXTS, .argument = "PID", AT(pids),
-	  .help = "track this process and the children it starts; may be repeated, or a list "
-		  "separated by commas" },
+	GT_TARGETS_OPTIONS(offsetof(struct settings, targets),
+		"track this process, its children, and those they start; may be repeated, or a "
+		"list separated by commas"),
 	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
 	  .help = "run COMMAND, and track it and its children; the first calls to a library in an "
 		  "unusual folder may be missed, and the report says so" },
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
 	  .help = "track every process that uses one of the libraries, in containers too, and "
 		  "those that start later" },
-	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
-	  .local = GT_LOCAL_YES,
-	  .help = "track only cuda, levelzero or opencl; may be repeated (default: all)" },
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  AT(output),
 	  .help = "record into this folder (default: attach.PID.gt); an existing recording is kept "
@@ -120,7 +117,7 @@ static const struct gt_option options[] = {
 const struct gt_syntax gt_attach_syntax = {
 	.name = "attach",
 	.summary = "track running processes",
-	.operands = "-p PID | --all | -c [--] COMMAND [ARG…]",
+	.operands = "-p PID | --comm NAME | --all | -c [--] COMMAND [ARG…]",
 	.about = "Tracks running processes through the kernel (eBPF), without stopping or changing "
 		 "them, and records the CUDA, Level Zero and OpenCL resources they create and "
 		 "destroy. Ctrl-C detaches and prints a report. Needs root.",
@@ -163,17 +160,19 @@ static size_t ring_bytes(uint64_t wanted)
 /* Checks the options and derives the rest from them. 0, or the exit status. */
 static int check(struct attach *a, int argc, char **argv, int first)
 {
-	const struct settings *s = &a->settings;
-	int modes = (s->pids.count > 0) + s->command + s->all, status;
+	struct settings *s = &a->settings;
+	bool selects = gt_selection_is_given(&s->targets.selection);
+	int modes = (s->targets.pids.count > 0) + s->command + (s->all || selects), status;
 
-	status = gt_targets_parse(&a->targets, &gt_attach_syntax, &s->pids, &s->apis);
-	a->targets.everyone = s->all;
+	status = gt_targets_parse(&a->targets, &gt_attach_syntax, &s->targets);
+	a->targets.everyone = s->all || selects;
 	if (status)
 		return status;
 	if (modes != 1)
 		return gt_syntax_wrong(&gt_attach_syntax,
-				       modes ? "-p, -c and --all exclude each other" :
-					       "needs -p PID, -c COMMAND or --all");
+				       modes ? "-p, -c and --all (or --comm, --exe, --cgroup, "
+					       "--container, --user) exclude each other" :
+					       "needs -p PID, --comm NAME, -c COMMAND or --all");
 	if (s->command && first == argc)
 		return gt_syntax_wrong(&gt_attach_syntax, "-c needs a COMMAND to run");
 	if (!s->command && first < argc)
@@ -187,12 +186,12 @@ static int check(struct attach *a, int argc, char **argv, int first)
 	a->how.max_bytes = s->max_bytes;
 	a->how.max_stack_bytes = s->max_memory / 2;
 	a->how.probes = (struct gt_probes_options){
-		.everyone = s->all,
 		.frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
 		.stack_bytes = s->unwind == GT_UNWIND_DWARF ? (uint32_t)s->stack_bytes & ~255u : 0,
 		.ring_bytes = ring_bytes(s->ring_size),
 		.way = (enum gt_probe_way)s->way
 	};
+	gt_targets_configure(&a->targets, &a->how);
 	return 0;
 }
 
@@ -266,11 +265,8 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 {
 	int mapped = gt_targets_probe(&a->targets, a->tracer, error);
 
-	if (!mapped && a->targets.count && !a->child)
-		fprintf(stderr,
-			"gputrack: process %u has not loaded libcuda.so.1, libze_loader.so.1 or "
-			"libOpenCL.so.1 yet: waiting for it\n",
-			a->targets.pids[0]);
+	if (mapped >= 0 && !a->child)
+		gt_targets_tell_waiting(&a->targets, a->tracer);
 	return mapped < 0 ? mapped : 0;
 }
 
@@ -279,6 +275,7 @@ static void announce(const struct attach *a)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	size_t functions = 0, libraries = 0;
+	char who[128];
 
 	for (size_t i = 0; i < l->count; i++) {
 		functions += l->list[i].functions;
@@ -286,15 +283,8 @@ static void announce(const struct attach *a)
 	}
 	if (a->settings.quiet)
 		return;
-	fprintf(stderr, "gputrack: tracking ");
-	if (a->settings.all)
-		fprintf(stderr, "all processes");
-	else if (a->argv)
-		fprintf(stderr, "the command");
-	else if (a->targets.count == 1)
-		fprintf(stderr, "process %u", a->targets.pids[0]);
-	else
-		fprintf(stderr, "%zu processes", a->targets.count);
+	gt_targets_name(&a->targets, who, sizeof who);
+	fprintf(stderr, "gputrack: tracking %s", a->argv ? "the command" : who);
 	fprintf(stderr, ", %zu functions in %zu %s; press Ctrl-C to detach\n", functions, libraries,
 		libraries == 1 ? "library" : "libraries");
 }
@@ -538,8 +528,7 @@ int gt_cmd_attach(int argc, char **argv)
 		status = run(a);
 		gt_info_free(a->info);
 	}
-	gt_texts_fini(&a->settings.pids);
-	gt_texts_fini(&a->settings.apis);
+	gt_targets_settings_fini(&a->settings.targets);
 	gt_own_options_fini(&a->settings.own);
 	gt_targets_fini(&a->targets);
 	free(a);

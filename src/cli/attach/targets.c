@@ -2,6 +2,7 @@
 /* targets.c - which processes and APIs attach and top follow. */
 #include "cli/attach/targets.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -12,6 +13,8 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/print.h"
+#include "base/process.h"
 #include "cli/cli.h"
 
 void gt_targets_add(struct gt_targets *t, uint32_t pid)
@@ -54,16 +57,52 @@ static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const
 }
 
 int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
-		     const struct gt_texts *pids, const struct gt_texts *apis)
+		     struct gt_targets_settings *settings)
 {
-	int status = 0;
+	struct gt_selection *selection = &settings->selection;
+	int status = gt_selection_parse(selection, syntax);
 
-	for (size_t i = 0; i < pids->count && !status; i++)
-		status = parse_pids(t, syntax, pids->items[i]);
-	for (size_t i = 0; i < apis->count && !status; i++)
-		status = parse_api(t, syntax, apis->items[i]);
+	t->selection = selection;
+	for (size_t i = 0; i < settings->pids.count && !status; i++)
+		status = parse_pids(t, syntax, settings->pids.items[i]);
+	for (size_t i = 0; i < settings->apis.count && !status; i++)
+		status = parse_api(t, syntax, settings->apis.items[i]);
 	t->everyone = !t->count;
+	if (!status && t->count && gt_selection_is_given(selection))
+		status = gt_syntax_wrong(syntax, "-p names processes, so --comm, --exe, --cgroup, "
+						 "--container and --user select nothing");
 	return status;
+}
+
+void gt_targets_settings_fini(struct gt_targets_settings *settings)
+{
+	gt_texts_fini(&settings->pids);
+	gt_texts_fini(&settings->apis);
+	gt_selection_fini(&settings->selection);
+}
+
+/* For gt_tracer_options. */
+static bool is_selected(const void *selection, const struct gt_probe_event *first,
+			const char *program)
+{
+	const struct gt_process_facts facts = { .pid = first->pid,
+						.parent = first->parent,
+						.comm = *first->program ? first->program : NULL,
+						.uid = first->uid,
+						.exe = program };
+
+	return gt_selection_matches(selection, &facts);
+}
+
+void gt_targets_configure(const struct gt_targets *t, struct gt_tracer_options *how)
+{
+	how->probes.everyone = t->everyone;
+	how->probes.no_children = t->selection->no_children;
+	if (!t->everyone || !gt_selection_is_given(t->selection))
+		return;
+	how->probes.selects = true;
+	how->wants = is_selected;
+	how->wants_context = t->selection;
 }
 
 int gt_targets_check(struct gt_targets *t, struct gt_error *error)
@@ -93,6 +132,7 @@ void gt_targets_fini(struct gt_targets *t)
 		if (t->fds[i] >= 0)
 			close(t->fds[i]);
 	t->count = 0;
+	free(t->family);
 }
 
 /* "libcuda.so, libOpenCL.so": the libraries of the APIs to follow. */
@@ -119,29 +159,73 @@ static int explain_untracked(const struct gt_targets *t, const struct gt_librari
 			    t->pids[0]);
 }
 
-static int scan_targets(const struct gt_targets *t, struct gt_tracer *tracer,
-			struct gt_error *error)
+static bool has_member(const struct gt_targets *t, uint32_t pid)
 {
-	int mapped = 0;
+	for (size_t i = 0; i < t->family_count; i++)
+		if (t->family[i] == pid)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < t->count; i++) {
-		int e = gt_tracer_follow(tracer, t->pids[i], error);
+static int add_member(struct gt_targets *t, struct gt_tracer *tracer, uint32_t pid,
+		      struct gt_error *error)
+{
+	int e = gt_tracer_follow(tracer, pid, error);
 
-		if (e)
-			return e;
-		e = gt_tracer_scan(tracer, t->pids[i], error);
-		if (e == -EACCES || e == -EPERM)
+	if (e)
+		return e;
+	GT_GROW(t->family, t->family_count, t->family_room);
+	t->family[t->family_count++] = pid;
+	return 0;
+}
+
+/* Follows the children of members that run already; true if there was another one. */
+static bool add_children(struct gt_targets *t, struct gt_tracer *tracer)
+{
+	size_t before = t->family_count;
+	DIR *proc = opendir("/proc");
+	struct gt_process_state state;
+	struct gt_error unused;
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (pid && !has_member(t, pid) && gt_process_state_read(&state, pid) &&
+		    !state.has_ended && has_member(t, state.ppid))
+			add_member(t, tracer, pid, &unused);
+	}
+	if (proc)
+		closedir(proc);
+	return t->family_count > before;
+}
+
+/* Probes the libraries of the processes and of their children; returns how many they have. */
+static int scan_targets(struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
+{
+	struct gt_error unused;
+	int mapped = 0, e = 0;
+
+	for (size_t i = 0; i < t->count && !e; i++)
+		e = add_member(t, tracer, t->pids[i], error);
+	if (e)
+		return e;
+	/* whoever is followed has its new children followed: only those of before are missing */
+	while (!t->selection->no_children && add_children(t, tracer))
+		;
+	for (size_t i = 0; i < t->family_count; i++) {
+		e = gt_tracer_scan(tracer, t->family[i], i < t->count ? error : &unused);
+		if ((e == -EACCES || e == -EPERM) && i < t->count)
 			return GT_TARGETS_UNTRACKED;
-		if (e < 0)
+		if (e < 0 && i < t->count)
 			return e;
-		mapped += e;
+		mapped += e > 0 ? e : 0;
 	}
 	return mapped;
 }
 
-int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
+int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
 {
-	char names[128];
 	struct gt_libraries *l = gt_tracer_libraries(tracer);
 	size_t functions = 0;
 	int mapped;
@@ -156,20 +240,36 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 	/* first: no process may use up the limits that these count for too */
 	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
 	if (t->everyone)
-		gt_libraries_everywhere(l);
+		gt_tracer_scan_all(tracer);
 	l->is_settled = true;
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
 	if (!functions && *l->refusal.text)
-		return gt_error_set(error, GT_TARGETS_UNTRACKED, "%s", l->refusal.text);
-	if (!functions) {
-		name_libraries(t, names, sizeof names);
-		return gt_error_set(error, GT_TARGETS_UNTRACKED,
-				    "nothing to probe: no %s is installed here or loaded by %s; "
-				    "install a driver, or check LD_LIBRARY_PATH",
-				    names, t->everyone ? "a process" : "the process");
-	}
+		return gt_error_set(error, GT_TARGETS_UNTRACKED, "nothing can be tracked: %s",
+				    l->refusal.text);
 	return mapped;
+}
+
+void gt_targets_name(const struct gt_targets *t, char *text, size_t size)
+{
+	size_t children = t->family_count > t->count ? t->family_count - t->count : 0;
+	size_t used;
+
+	if (t->everyone && gt_selection_is_given(t->selection)) {
+		gt_selection_name(t->selection, text, size);
+		return;
+	}
+	if (t->everyone)
+		snprintf(text, size, "all processes");
+	else if (t->count == 1)
+		snprintf(text, size, "process %u", t->pids[0]);
+	else
+		snprintf(text, size, "%zu processes", t->count);
+	used = strlen(text);
+	if (children)
+		snprintf(text + used, size - used, " and %s %zu %s",
+			 t->count == 1 ? "its" : "their", children,
+			 gt_plural(children, "child", "children"));
 }
 
 int gt_targets_status(int error)
@@ -180,17 +280,33 @@ int gt_targets_status(int error)
 void gt_targets_tell_untracked(const struct gt_targets *t, struct gt_tracer *tracer)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(tracer);
-	char names[128];
+	char names[128], who[128];
 
 	name_libraries(t, names, sizeof names);
+	gt_targets_name(t, who, sizeof who);
 	if (*l->refusal.text)
 		gt_tell("nothing was tracked: %s", l->refusal.text);
 	else if (t->everyone)
-		gt_tell("nothing was tracked: no process loaded %s meanwhile", names);
+		gt_tell("nothing was tracked: none of %s loaded %s meanwhile", who, names);
 	else
-		gt_tell("nothing was tracked: process %u did not load %s meanwhile, nor did its "
-			"children; `ps` shows whether another process makes the GPU calls",
-			t->pids[0], names);
+		gt_tell("nothing was tracked: %s did not load %s meanwhile; `ps` shows whether "
+			"another process makes the GPU calls",
+			who, names);
+}
+
+void gt_targets_tell_waiting(const struct gt_targets *t, struct gt_tracer *tracer)
+{
+	char names[128], who[128];
+
+	if (gt_tracer_has_library(tracer))
+		return;
+	name_libraries(t, names, sizeof names);
+	gt_targets_name(t, who, sizeof who);
+	if (t->everyone)
+		gt_tell("none of %s has loaded %s yet: waiting for one", who, names);
+	else
+		gt_tell("%s %s not loaded %s yet: waiting for it", who,
+			t->family_count > 1 ? "have" : "has", names);
 }
 
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer)
@@ -202,7 +318,7 @@ bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer
 
 		ended += poll(&fd, 1, 0) > 0;
 	}
-	return t->count && ended == t->count && !gt_tracer_running(tracer);
+	return t->count && ended == t->count && gt_tracer_is_idle(tracer);
 }
 
 void gt_targets_tell_dropped(struct gt_tracer *tracer, size_t *told)

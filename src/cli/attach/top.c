@@ -24,7 +24,7 @@
 enum { DRAIN_MS = 50 };
 
 struct settings {
-	struct gt_texts pids, apis;
+	struct gt_targets_settings targets;
 	double interval_s;
 	bool no_stacks;
 	int unwind, by;
@@ -36,12 +36,9 @@ struct settings {
 
 /* clang-format off */
 static const struct gt_option options[] = {
-	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_TEXTS, AT(pids),
-	  .help = "show this process and the children it starts; may be repeated, or a list "
-		  "separated by commas (default: every process that uses one of the libraries)" },
-	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
-	  .local = GT_LOCAL_YES,
-	  .help = "show only cuda, levelzero or opencl; may be repeated (default: all)" },
+	GT_TARGETS_OPTIONS(offsetof(struct settings, targets),
+		"show this process, its children, and those they start; may be repeated, or a "
+		"list separated by commas (default: every process that uses one of the libraries)"),
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  .least = 0.05, .most = 3600, AT(interval_s),
 	  .local = GT_LOCAL_YES, .help = "update every S seconds (default: "
@@ -75,7 +72,7 @@ const struct gt_syntax gt_top_syntax = {
 };
 
 struct top {
-	const struct settings *settings;
+	struct settings *settings;
 	struct gt_tracer *tracer;
 	struct gt_attach_live live;
 	struct gt_screen screen;
@@ -85,32 +82,19 @@ struct top {
 	char target[96];
 };
 
-static void name_target(struct top *t)
-{
-	const struct gt_targets *who = &t->targets;
-
-	if (who->everyone)
-		snprintf(t->target, sizeof t->target, "all processes");
-	else if (who->count == 1)
-		snprintf(t->target, sizeof t->target, "process %u", who->pids[0]);
-	else
-		snprintf(t->target, sizeof t->target, "%zu processes and their children",
-			 who->count);
-}
-
 static int attach(struct top *t, struct gt_error *error)
 {
 	const struct settings *s = t->settings;
 	struct gt_tracer_options how = {
 		.listener = t->live.listener,
 		.max_stack_bytes = s->max_memory / 2,
-		.probes = { .everyone = t->targets.everyone,
-			    .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
+		.probes = { .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
 			    .ring_bytes = GT_PROBES_RING },
 	};
 	int e = gt_targets_check(&t->targets, error);
 
+	gt_targets_configure(&t->targets, &how);
 	if (!e)
 		e = gt_tracer_new(&t->tracer, &how, error);
 	if (!e)
@@ -192,8 +176,6 @@ static int run(struct top *t)
 					      .by = (enum gt_by)t->settings->by });
 	gt_screen_init(&t->screen, &(struct gt_live_names){ gt_attach_names_find, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;
-	name_target(t);
-	t->screen.target = t->target;
 	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
 	t->grid.utf8 = t->style.utf8;
 	gt_stop_on(SIGINT);
@@ -208,6 +190,8 @@ static int run(struct top *t)
 		status = gt_fail("%s: `%s attach --interval 1` prints summaries instead",
 				 error.text, gt_tool_name());
 	} else {
+		gt_targets_name(&t->targets, t->target, sizeof t->target);
+		t->screen.target = t->target;
 		follow(t);
 		gt_terminal_screen_close();
 		refusal = &gt_tracer_libraries(t->tracer)->refusal;
@@ -250,11 +234,10 @@ int gt_cmd_top(int argc, char **argv)
 				     "phases are not known from outside the process; record it "
 				     "with `gputrack run`, then `gputrack report --by phase`");
 	if (first >= 0 && !status)
-		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.pids, &s.apis);
+		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.targets);
 	if (first >= 0 && !status)
 		status = run(t);
-	gt_texts_fini(&s.pids);
-	gt_texts_fini(&s.apis);
+	gt_targets_settings_fini(&s.targets);
 	gt_own_options_fini(&s.own);
 	gt_targets_fini(&t->targets);
 	free(t);

@@ -190,7 +190,7 @@ static void check_unopened(struct gt_doctor *d)
 	size_t count = 0;
 	char more[40] = "";
 
-	gt_libraries_everywhere(&mapped);
+	gt_libraries_everywhere(&mapped, NULL, NULL);
 	for (size_t i = 0; i < mapped.count; i++)
 		count += mapped.list[i].is_unopened;
 	if (count > 1)

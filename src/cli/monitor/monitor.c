@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* monitor.c - gputrack monitor: CPU, memory and disk use of processes as CSV. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@
 enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
 
 struct settings {
-	struct gt_texts pids;
+	struct gt_texts pids, names;
 	double interval_s, duration_s;
 	const char *description, *output;
 };
@@ -37,6 +39,9 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
 	  AT(pids), .help = "processes to monitor" },
+	{ .name = "name", .argument = "NAME", .type = GT_OPTION_TEXTS, AT(names),
+	  .help = "monitor all processes called NAME, as `ps -o comm` shows it; a pattern like "
+		  "'gpu*'; may be repeated" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  .least = 0.001, .most = 86400, AT(interval_s),
 	  .local = GT_LOCAL_YES, .help = "write a row for each process "
@@ -48,6 +53,8 @@ static const struct gt_option options[] = {
 	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
 	  AT(description), .help = "text for the description column of each row, written as typed: "
 		  "a spreadsheet takes one that begins with =, +, - or @ for a formula" },
+	{ .name = "desc", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
+	  AT(description), .help = "the same as --description" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
 	  AT(output), .help = "write to FILE.csv instead of stdout; appends to the rows of an "
 		  "earlier run" },
@@ -82,6 +89,20 @@ struct watch {
 	bool has_warned;
 };
 
+/* Each process once. */
+static int add_process(struct watch *w, pid_t pid, struct gt_error *error)
+{
+	int e;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->meters[i].pid == pid)
+			return 0;
+	GT_GROW(w->meters, w->count, w->room);
+	e = gt_process_meter_open(&w->meters[w->count], pid, error);
+	w->count += !e;
+	return e;
+}
+
 static int add_pid(struct watch *w, const char *text, const char *list)
 {
 	struct gt_error error;
@@ -89,14 +110,7 @@ static int add_pid(struct watch *w, const char *text, const char *list)
 
 	if (!gt_count_parse(text, &pid) || !pid || pid > INT32_MAX)
 		return gt_syntax_wrong(&gt_monitor_syntax, "--pids takes numbers, not '%s'", list);
-	for (size_t i = 0; i < w->count; i++)
-		if (w->meters[i].pid == (pid_t)pid)
-			return 0;
-	GT_GROW(w->meters, w->count, w->room);
-	if (gt_process_meter_open(&w->meters[w->count], (pid_t)pid, &error))
-		return gt_fail("%s", error.text);
-	w->count++;
-	return 0;
+	return add_process(w, (pid_t)pid, &error) ? gt_fail("%s", error.text) : 0;
 }
 
 static int add_pids(struct watch *w, const struct gt_texts *lists)
@@ -112,6 +126,47 @@ static int add_pids(struct watch *w, const struct gt_texts *lists)
 		free(copy);
 	}
 	return status;
+}
+
+/* Reads the name of a process; false if it has none (any more). */
+static bool read_name(const char *pid, char *name, size_t size)
+{
+	char path[64];
+	FILE *file;
+	bool found;
+
+	snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
+	file = fopen(path, "re");
+	found = file && fgets(name, (int)size, file);
+	if (file)
+		fclose(file);
+	if (found)
+		name[strcspn(name, "\n")] = '\0';
+	return found;
+}
+
+/* Adds the processes that are called so now, except this one. */
+static int add_named(struct watch *w, const char *pattern)
+{
+	DIR *proc = opendir("/proc");
+	size_t before = w->count;
+	struct gt_error unused;
+	struct dirent *entry;
+	char name[64];
+
+	while (proc && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		/* it may have ended by now */
+		if (pid > 0 && pid != getpid() && read_name(entry->d_name, name, sizeof name) &&
+		    !fnmatch(pattern, name, 0))
+			add_process(w, pid, &unused);
+	}
+	if (proc)
+		closedir(proc);
+	return w->count > before ?
+		       0 :
+		       gt_fail("no process is called '%s': `ps -e` lists them", pattern);
 }
 
 /* Appends to the rows of an earlier run, if the file contains such rows. */
@@ -278,12 +333,9 @@ static int start_program(struct watch *w, char **argv)
 		w->child = 0;
 		return gt_fail("%s", error.text);
 	}
-	GT_GROW(w->meters, w->count, w->room);
-	e = gt_process_meter_open(&w->meters[w->count], w->child, &error);
-	if (e && e != -ESRCH) /* it may have ended already, which is no error */
-		return gt_fail("%s", error.text);
-	w->count += !e;
-	return 0;
+	e = add_process(w, w->child, &error);
+	/* it may have ended already, which is no error */
+	return e && e != -ESRCH ? gt_fail("%s", error.text) : 0;
 }
 
 /* Ends as the program did, with a shell's exit status. */
@@ -300,9 +352,12 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 {
 	int status;
 
-	if (!s->pids.count && !*program)
-		return gt_syntax_wrong(&gt_monitor_syntax, "needs --pids PID[,PID…] or a PROGRAM");
+	if (!s->pids.count && !s->names.count && !*program)
+		return gt_syntax_wrong(&gt_monitor_syntax,
+				       "needs --pids PID[,PID…], --name NAME or a PROGRAM");
 	status = add_pids(w, &s->pids);
+	for (size_t i = 0; i < s->names.count && !status; i++)
+		status = add_named(w, s->names.items[i]);
 	if (!status)
 		status = open_output(w, s->output);
 	gt_stop_unless_ignored(SIGINT);
@@ -341,5 +396,6 @@ int gt_cmd_monitor(int argc, char **argv)
 		gt_process_meter_close(&w.meters[i]);
 	free(w.meters);
 	gt_texts_fini(&s.pids);
+	gt_texts_fini(&s.names);
 	return status;
 }

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""test_attach_family.py - whom attach follows: children, names, programs, cgroups, users."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+from test_attach import Attached, Target, need_root, read_line
+
+ALONE = True
+
+
+class Nested(Target):
+    """A target that is the child of a shell, which makes no calls itself."""
+
+    def __init__(self, case, shell='"$0" "$1"; true'):
+        library = str(case.build / "tests/fake/cuda/libcuda.so.1")
+        if not pathlib.Path(library).exists():
+            case.skip("the stand-in CUDA driver is not built")
+        self.process = subprocess.Popen(["sh", "-c", shell, case.program("attach_target"), library],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.parent = self.process.pid
+        assert read_line(self.process.stdout) == "ready\n"
+        self.pid = int(self.tell("p"))
+
+
+def sizes(attached):
+    return {(e["pid"], e["bytes"]) for e in attached.events() if e["function"] == "cuMemAlloc_v2"}
+
+
+def test_children_that_run_already_are_followed(case):
+    need_root(case)
+    deep = """sh -c '"$0" "$1"; true' "$0" "$1"; true"""
+    child, grandchild = Nested(case), Nested(case, deep)
+    attached = Attached(case, "-p", child.parent, "-p", grandchild.parent)
+    assert "tracking 2 processes and their 3 children" in attached.head, attached.head
+    child.tell("a 100")
+    grandchild.tell("a 200")
+    # the shell is gone, its child is not: recording goes on until that has ended
+    os.kill(child.parent, signal.SIGKILL)
+    child.process.wait()
+    grandchild.end()
+    child.tell("a 300")
+    child.process.stdin.write(b"q\n")
+    assert attached.stop(None) == 0, attached.err
+    assert sizes(attached) == {(child.pid, 100), (child.pid, 300), (grandchild.pid, 200)}
+
+
+def test_one_process_without_its_children(case):
+    need_root(case)
+    target, nested = Target(case), Nested(case)
+    attached = Attached(case, "-p", f"{target.pid},{nested.parent}", "--no-children")
+    target.tell("a 100")
+    target.tell("k 200")
+    nested.tell("a 300")
+    assert attached.stop() == 0
+    target.end()
+    nested.end()
+    assert sizes(attached) == {(target.pid, 100)}
+
+
+class Renamed(Target):
+    """A copy of the program under another name."""
+
+    def __init__(self, case, name):
+        program, library = case.path(name), case.build / "tests/fake/cuda/libcuda.so.1"
+        if not library.exists():
+            case.skip("the stand-in CUDA driver is not built")
+        if not program.exists():
+            shutil.copy(case.program("attach_target"), program)
+        self.process = subprocess.Popen([program, library], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        assert read_line(self.process.stdout) == "ready\n"
+
+
+def test_processes_by_name_and_program(case):
+    """Those that run, those that start later, and the children of both; nobody else."""
+    need_root(case)
+    for option, value in (("--comm", "wanted-o*"), ("--exe", "wanted-one"),
+                          ("--exe", str(case.path("wanted-one")))):
+        early, other = Renamed(case, "wanted-one"), Renamed(case, "another")
+        attached = Attached(case, option, value)
+        assert value in attached.head, attached.head
+        late = Renamed(case, "wanted-one")
+        early.tell("a 1")
+        child = int(late.tell("k 2"))
+        for target in early, late, other:
+            target.tell("a 3")
+            target.end()
+        assert attached.stop() == 0, attached.err
+        assert sizes(attached) == {(early.pid, 1), (early.pid, 3), (child, 2), (late.pid, 3)}, (
+            option, early.pid, late.pid, child, sizes(attached))
+    wrong = case.gputrack("attach", "--comm", "x", "-p", "1")
+    assert wrong.status == 2 and "select nothing" in wrong.err, wrong.err
+
+
+def test_a_selection_that_matches_nobody(case):
+    need_root(case)
+    other = Target(case)
+    attached = Attached(case, "--comm", "nobody-here")
+    assert "none of processes called nobody-here has loaded" in attached.head, attached.head
+    other.tell("a 1")
+    assert attached.stop() == 24 and "nothing was tracked" in attached.err, attached.err
+    other.end()
+    assert not list(case.path("a.gt").glob("*.trace"))
+
+
+def make_cgroup(case, name):
+    for root in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"):
+        folder = pathlib.Path(root, f"gputrack-{os.getpid()}")
+        if (pathlib.Path(root) / "cgroup.procs").exists():
+            try:
+                (folder / name).mkdir(parents=True)
+                return folder
+            except OSError:
+                pass
+    case.skip("no cgroup can be made here")
+
+
+def test_processes_by_cgroup_container_and_user(case):
+    need_root(case)
+    ident = "0123456789abcdef" * 4
+    folder = make_cgroup(case, f"docker-{ident}.scope")
+    inside, outside = Target(case), Target(case)
+    try:
+        (folder / f"docker-{ident}.scope/cgroup.procs").write_text(str(inside.pid))
+        for selection in (["--cgroup", folder.name], ["--container", ident[:12]],
+                          ["--container", ident, "--user", "root"]):
+            attached = Attached(case, *selection)
+            inside.tell("a 1")
+            outside.tell("a 2")
+            assert attached.stop() == 0, attached.err
+            assert sizes(attached) == {(inside.pid, 1)}, selection
+        attached = Attached(case, "--container", ident, "--user", "12345")
+        inside.tell("a 1")
+        assert attached.stop() == 24
+    finally:
+        inside.end()
+        outside.end()
+        (folder / f"docker-{ident}.scope").rmdir()
+        folder.rmdir()
+    for wrong in (["--container", "012"], ["--user", "nobody-is-called-so"]):
+        assert case.gputrack("attach", *wrong).status == 2
