@@ -97,7 +97,7 @@ if command -v cppcheck >/dev/null; then
 		--suppress=internalAstError --suppress=syntaxError --suppress=preprocessorErrorDirective \
 		--suppress=unknownMacro -Isrc -Iinclude src/base src/api src/event src/trace src/ledger src/replay \
 		src/judge src/report src/export src/page src/screen src/cli src/symbol src/plot src/guest \
-		src/tracker src/capture/ebpf src/capture/nsys
+		src/tracker src/capture/ebpf src/capture/nsys src/capture/snapshot
 	say $? "cppcheck"
 fi
 if command -v clang-tidy >/dev/null; then

@@ -15,20 +15,27 @@
 #include "export/nsight_rows.h"
 #include "replay/replay.h"
 
-/* The formats: name, usual suffix, whether it is binary, what --by may group, help. */
+/* The formats: name, and as the user types it, usual suffix, whether it is binary, what --by may
+ * group, help. */
 #define FORMATS(F)                                                                                 \
-	F(tsv, ".tsv", false, CODE, "every event, one per line (the default)")                     \
-	F(json, ".json", false, CODE, "one object with every event")                               \
-	F(csv, ".csv", false, CODE, "every event, safe for spreadsheets")                          \
-	F(pprof, ".pb.gz", true, ALL,                                                              \
+	F(tsv, "tsv", ".tsv", false, CODE, "every event, one per line (the default)")              \
+	F(json, "json", ".json", false, CODE, "one object with every event")                       \
+	F(csv, "csv", ".csv", false, CODE, "every event, safe for spreadsheets")                   \
+	F(pprof, "pprof", ".pb.gz", true, ALL,                                                     \
 	  "call sites for `go tool pprof`: objects and bytes, "                                    \
 	  "allocated and in use")                                                                  \
-	F(collapsed, ".folded", false, ALL, "stacks for flame graphs")                             \
-	F(speedscope, ".speedscope.json", false, ALL, "call sites for speedscope.app")             \
-	F(chrome, ".trace.json", false, ALL,                                                       \
+	F(collapsed, "collapsed", ".folded", false, ALL, "stacks for flame graphs")                \
+	F(speedscope, "speedscope", ".speedscope.json", false, ALL,                                \
+	  "call sites for speedscope.app")                                                         \
+	F(chrome, "chrome", ".trace.json", false, ALL,                                             \
 	  "lifetimes and counters over time, for Perfetto and "                                    \
 	  "chrome://tracing")                                                                      \
-	F(prometheus, ".prom", false, NONE, "final totals, for Prometheus' textfile collector")
+	F(prometheus, "prometheus", ".prom", false, NONE,                                          \
+	  "final totals, for Prometheus' textfile collector")                                      \
+	F(torch_snapshot, "torch-snapshot", ".pickle", true, NONE,                                 \
+	  "device memory as a memory snapshot of PyTorch, for its memory_viz")                     \
+	F(torch_segments, "torch-segments", ".pickle", true, NONE,                                 \
+	  "what is left at the end, for the memory_viz of PyTorch 1.11 to 1.13")
 
 /* Events have the process, thread and device each in a column. */
 enum ways { BY_NONE, BY_CODE, BY_ALL };
@@ -39,13 +46,14 @@ static const struct {
 	bool is_binary;
 	enum ways ways;
 } formats[] = {
-#define F(name, suffix_, binary, ways_, help) { suffix_, gt_export_##name, binary, BY_##ways_ },
+#define F(name, key, suffix_, binary, ways_, help)                                                 \
+	{ suffix_, gt_export_##name, binary, BY_##ways_ },
 	FORMATS(F)
 #undef F
 };
 
 static const char *const format_names[] = {
-#define F(name, suffix, binary, ways, help) #name,
+#define F(name, key, suffix, binary, ways, help) key,
 	FORMATS(F)
 #undef F
 		NULL,
@@ -63,7 +71,7 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, format), .choices = format_names,
 	  .local = GT_LOCAL_YES,
 	  .help = "one of"
-#define F(name, suffix, binary, ways, help) "\n" #name " (" suffix "): " help
+#define F(name, key, suffix, binary, ways, help) "\n" key " (" suffix "): " help
 	FORMATS(F)
 #undef F
 	},
@@ -224,7 +232,9 @@ static int check_by(struct settings *s)
 static int check_strict(const struct settings *s)
 {
 	static const char *const names[] = { "killed-is-leak", "running-is-leak" };
-	bool has_leaks = formats[s->format].ways != BY_CODE;
+	gt_export_fn *write = formats[s->format].write;
+	bool has_leaks = formats[s->format].ways != BY_CODE && write != gt_export_torch_snapshot &&
+			 write != gt_export_torch_segments;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (gt_option_needs(&gt_export_syntax, names[i], has_leaks,

@@ -15,7 +15,8 @@ COMMANDS = [
     *(f"report r.gt -f {form} --suppressions s.supp --baseline old.gt --fail-on-leak"
       for form in ("junit", "sarif", "github")),
     *(f"export r.gt -f {form} -o out" for form in (
-        "tsv", "csv", "json", "pprof", "collapsed", "speedscope", "chrome", "prometheus")),
+        "tsv", "csv", "json", "pprof", "collapsed", "speedscope", "chrome", "prometheus", "torch-snapshot",
+        "torch-segments")),
     "diff old.gt r.gt", "diff r.gt old.gt -f json -o out", "suppress r.gt -o out",
     "html r.gt -o out", "html t.csv -o out", "import x.sqlite -q -o out.gt", "import x.sqlite -o -",
     "import x.pickle -q -o out.gt",

@@ -32,7 +32,11 @@
 	K(NAME, "name")                                                                            \
 	K(SEGMENTS, "segments")                                                                    \
 	K(DEVICE_TRACES, "device_traces")                                                          \
-	K(ALLOCATED, "active_allocated")
+	K(ALLOCATED, "active_allocated")                                                           \
+	K(MODULE, "module")                                                                        \
+	K(PROGRAM, "program")                                                                      \
+	K(COMMAND, "command")                                                                      \
+	K(DIRECTORY, "directory")
 
 enum key {
 #define K(id, text) KEY_##id,
@@ -148,16 +152,21 @@ static bool is_python(const char *file)
 static int make_frame(struct gt_pickle *p, const struct gt_dict *d, struct gt_value *made)
 {
 	struct reading *r = gt_pickle_context(p);
-	const char *file = text_of(p, d, KEY_FILENAME);
+	const char *file = text_of(p, d, KEY_FILENAME), *module = text_of(p, d, KEY_MODULE);
 	struct gt_text_frame frame = { .function = text_of(p, d, KEY_NAME),
-				       .module = is_python(file) ? GT_PYTHON : "[unknown]" };
+				       .module = *module         ? module :
+						 is_python(file) ? GT_PYTHON :
+								   "[unknown]" };
 	uint64_t line = number_of(d, KEY_LINE), number;
 
-	/* what native frames without debug information have, and profiles */
-	if (strcmp(file, "??") && strcmp(file, "none")) {
+	/* what native frames without debug information have, and profiles, and our own exports */
+	if (strcmp(file, "??") && strcmp(file, "none") && strcmp(file, module)) {
 		frame.file = file;
 		frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
 	}
+	/* our own exports have nothing else for a function without a name */
+	if (*module && gt_text_begins(frame.function, "0x"))
+		frame.function = NULL;
 	number = gt_writer_text_frame(r->writer, &frame);
 	*made = (struct gt_value){ .type = GT_VALUE_MADE,
 				   .kind = MADE_FRAME,
@@ -260,6 +269,18 @@ static int read_segment(struct gt_pickle *p, const struct gt_dict *d)
 	return 0;
 }
 
+/* What `gputrack export` adds, so that the same code is the user's own again. */
+static void read_program(struct gt_pickle *p, const struct gt_dict *d)
+{
+	struct reading *r = gt_pickle_context(p);
+
+	for (int key = KEY_PROGRAM; key <= KEY_DIRECTORY; key++) {
+		const char *text = text_of(p, d, (enum key)key);
+
+		gt_writer_info(r->writer, known[key], text, strlen(text));
+	}
+}
+
 static bool is_list_of(const struct gt_dict *d, enum key key, enum made kind)
 {
 	return has(d, key) && is_made(&d->values[key], kind);
@@ -315,6 +336,8 @@ static int dict_rule(struct gt_pickle *p, const struct gt_dict *d, struct gt_lis
 		return read_snapshot(p, d);
 	}
 	made->type = GT_VALUE_OTHER;
+	if (has(d, KEY_PROGRAM))
+		read_program(p, d);
 	return 0;
 }
 

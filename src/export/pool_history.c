@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* pool_history.c - a recording's device memory as segments and blocks, for PyTorch's snapshots. */
+#include "export/pool_history.h"
+
+#include <stdlib.h>
+
+#include "api/results.h"
+#include "base/mem.h"
+#include "replay/replay.h"
+
+/* What lives in a slot of the ledger. */
+struct gt_pool_birth {
+	uint64_t size;   /* the ledger moves bytes from segments to blocks; this is the whole */
+	uint32_t number; /* of the birth */
+	uint8_t is_known;
+};
+
+static bool is_block(enum gt_kind kind)
+{
+	(void)kind;
+	return false;
+}
+
+/* Ranges of addresses that blocks of a pool may lie in. */
+static bool has_addresses(enum gt_kind kind)
+{
+	return gt_kinds[kind].family == GT_DEVICE_MEMORY || kind == GT_HELD_MAPPING;
+}
+
+static bool is_device_memory(enum gt_kind kind)
+{
+	return gt_kind_on_device(kind) || kind == GT_HELD_MAPPING;
+}
+
+static size_t device_of(struct gt_pool_history *h, uint16_t process, uint16_t place)
+{
+	for (size_t i = 0; i < h->device_count; i++)
+		if (h->devices[i].process == process && h->devices[i].place == place)
+			return i;
+	GT_GROW(h->devices, h->device_count, h->device_room);
+	h->devices[h->device_count] = (struct gt_pool_device){ process, place, 0 };
+	return h->device_count++;
+}
+
+/* Snapshots have signed addresses. */
+static bool is_told(enum gt_pool_role role, const struct gt_entry *entry, uint64_t size)
+{
+	return role != GT_POOL_BEHIND && role != GT_POOL_NOTHING && size && size <= INT64_MAX &&
+	       entry->handle <= INT64_MAX - size;
+}
+
+/* The first reading: roles. */
+
+struct roles {
+	struct gt_pool_history *history;
+	const struct gt_ledger *ledger;
+};
+
+static void find_segment(struct roles *r, const struct gt_entry *block)
+{
+	struct gt_pool_history *h = r->history;
+	uint32_t slot;
+	const struct gt_entry *segment, *behind;
+
+	if (!gt_ranges_find(&h->ranges[block->process], block->handle, &slot) ||
+	    slot >= h->slot_room || !h->births[slot].is_known)
+		return;
+	h->roles[h->births[slot].number] = GT_POOL_SEGMENT;
+	segment = gt_live_at(&r->ledger->live, slot);
+	if (gt_entry_kind(segment) != GT_HELD_MAPPING)
+		return;
+	behind = gt_live_held_by(&r->ledger->live, segment);
+	slot = behind ? gt_live_slot(&r->ledger->live, behind) : UINT32_MAX;
+	if (slot < h->slot_room && h->births[slot].is_known)
+		h->roles[h->births[slot].number] = GT_POOL_BEHIND;
+}
+
+static void note_birth(struct gt_pool_history *h, const struct gt_entry *entry, uint32_t slot)
+{
+	GT_REACH(h->births, h->slot_room, slot);
+	h->births[slot] = (struct gt_pool_birth){ entry->size, (uint32_t)h->birth_count, true };
+}
+
+static void first_born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	struct roles *r = context;
+	struct gt_pool_history *h = r->history;
+	enum gt_kind kind = gt_entry_kind(entry);
+
+	if (!is_device_memory(kind))
+		return;
+	if (kind != GT_HELD_MAPPING)
+		device_of(h, entry->process, entry->place);
+	note_birth(h, entry, slot);
+	GT_REACH(h->roles, h->role_room, h->birth_count);
+	h->roles[h->birth_count++] = is_block(kind)          ? GT_POOL_BLOCK :
+				     kind == GT_HELD_MAPPING ? GT_POOL_NOTHING :
+							       GT_POOL_PLAIN;
+	GT_REACH(h->ranges, h->range_count, entry->process);
+	if (is_block(kind))
+		find_segment(r, entry);
+	else if (has_addresses(kind))
+		gt_ranges_put(&h->ranges[entry->process], entry->handle, entry->size, slot);
+}
+
+static void forget_birth(struct gt_pool_history *h, uint32_t slot, enum gt_ended_by by)
+{
+	if (slot < h->slot_room && by != GT_ENDED_BY_PROCESS)
+		h->births[slot].is_known = false;
+}
+
+static void first_ended(void *context, const struct gt_entry *entry, uint32_t slot,
+			enum gt_ended_by by)
+{
+	struct roles *r = context;
+
+	(void)entry;
+	forget_birth(r->history, slot, by);
+}
+
+static void first_before(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	struct roles *r = context;
+
+	(void)time_ns;
+	r->ledger = l;
+}
+
+static bool add_rest(void *context, const struct gt_entry *entry)
+{
+	struct roles *r = context;
+	struct gt_pool_history *h = r->history;
+	uint32_t slot = gt_live_slot(&r->ledger->live, entry);
+	const struct gt_pool_birth *birth = slot < h->slot_room ? &h->births[slot] : NULL;
+	enum gt_pool_role role;
+
+	if (!birth || !birth->is_known || !is_device_memory(gt_entry_kind(entry)))
+		return true;
+	role = h->roles[birth->number];
+	if (!is_told(role, entry, birth->size))
+		return true;
+	GT_GROW(h->rest, h->rest_count, h->rest_room);
+	h->rest[h->rest_count++] = (struct gt_pool_rest){
+		.address = entry->handle,
+		.size = birth->size,
+		.stack = entry->stack,
+		.device = (uint32_t)device_of(h, entry->process, entry->place),
+		.role = role,
+	};
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct gt_pool_rest *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->role != y->role)
+		return x->role < y->role ? -1 : 1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+/* The number that a device has in its name, "GPU 3: …", if no two devices would share one. */
+static bool number_by_name(struct gt_pool_history *h)
+{
+	for (size_t i = 0; i < h->device_count; i++) {
+		const char *name = gt_recording_place(h->export->recording, h->devices[i].place);
+
+		if (sscanf(name, "GPU %u", &h->devices[i].number) != 1 ||
+		    h->devices[i].number > h->device_count + 64)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (h->devices[k].number == h->devices[i].number)
+				return false;
+	}
+	return true;
+}
+
+static void number_devices(struct gt_pool_history *h)
+{
+	if (number_by_name(h))
+		return;
+	for (size_t i = 0; i < h->device_count; i++)
+		h->devices[i].number = (uint32_t)i;
+}
+
+static struct gt_ledger *replay(const struct gt_export *e, const struct gt_live_observer *observer,
+				struct gt_replay *how)
+{
+	how->observer = observer;
+	how->context = observer->context;
+	how->out = e->out;
+	how->tick = e->tick;
+	return gt_replay_run(e->recording, how);
+}
+
+void gt_pool_history_init(struct gt_pool_history *h, const struct gt_export *e)
+{
+	struct roles r = { .history = h };
+	struct gt_live_observer observer = { first_born, first_ended, &r };
+	struct gt_ledger *l;
+
+	*h = (struct gt_pool_history){ .export = e };
+	r.ledger = l = replay(e, &observer, &(struct gt_replay){ .before = first_before });
+	gt_live_each(&l->live, add_rest, &r);
+	gt_ledger_free(l);
+	if (h->rest_count)
+		qsort(h->rest, h->rest_count, sizeof *h->rest, by_address);
+	number_devices(h);
+}
+
+void gt_pool_history_fini(struct gt_pool_history *h)
+{
+	for (size_t i = 0; i < h->range_count; i++)
+		gt_ranges_fini(&h->ranges[i]);
+	free(h->ranges);
+	free(h->births);
+	free(h->roles);
+	free(h->rest);
+	free(h->devices);
+}
+
+/* Another reading, for one device. */
+
+struct reading {
+	struct gt_pool_history *history;
+	const struct gt_pool_device *device;
+	void (*each)(void *context, const struct gt_pool_event *event);
+	void *context;
+	uint64_t now_ns;
+	size_t births;
+};
+
+static bool is_here(const struct reading *r, const struct gt_entry *entry)
+{
+	return entry->process == r->device->process && entry->place == r->device->place;
+}
+
+static void tell(const struct reading *r, enum gt_pool_event_type type,
+		 const struct gt_entry *entry, const struct gt_pool_birth *birth)
+{
+	enum gt_pool_role role = r->history->roles[birth->number];
+
+	if (!is_told(role, entry, birth->size))
+		return;
+	r->each(r->context, &(struct gt_pool_event){ .type = type,
+						     .role = role,
+						     .address = entry->handle,
+						     .size = birth->size,
+						     .time_ns = r->now_ns,
+						     .stack = entry->stack });
+}
+
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	struct reading *r = context;
+	struct gt_pool_history *h = r->history;
+
+	if (!is_device_memory(gt_entry_kind(entry)))
+		return;
+	GT_REACH(h->births, h->slot_room, slot);
+	h->births[slot] = (struct gt_pool_birth){ entry->size, (uint32_t)r->births++, true };
+	if (is_here(r, entry))
+		tell(r, GT_POOL_BORN, entry, &h->births[slot]);
+}
+
+static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	struct reading *r = context;
+	struct gt_pool_history *h = r->history;
+
+	if (slot < h->slot_room && h->births[slot].is_known && by != GT_ENDED_BY_PROCESS &&
+	    is_here(r, entry))
+		tell(r, GT_POOL_ENDED, entry, &h->births[slot]);
+	forget_birth(h, slot, by);
+}
+
+static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	struct reading *r = context;
+
+	(void)l;
+	r->now_ns = time_ns;
+}
+
+static void look_for_shortage(void *context, const struct gt_ledger *l,
+			      const struct gt_event *event, uint32_t process)
+{
+	struct reading *r = context;
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	(void)l;
+	if (!event->failed || process != r->device->process || event->place != r->device->place ||
+	    fn->effect != GT_CREATE || !gt_result_is_out_of_memory(fn->api, event->result))
+		return;
+	r->each(r->context, &(struct gt_pool_event){ .type = GT_POOL_SHORTAGE,
+						     .size = event->size,
+						     .time_ns = event->time_ns,
+						     .stack = event->stack });
+}
+
+void gt_pool_history_each(struct gt_pool_history *h, size_t device,
+			  void (*each)(void *context, const struct gt_pool_event *event),
+			  void *context)
+{
+	struct reading r = {
+		.history = h, .device = &h->devices[device], .each = each, .context = context
+	};
+	struct gt_live_observer observer = { born, ended, &r };
+
+	for (size_t i = 0; i < h->slot_room; i++)
+		h->births[i].is_known = false;
+	gt_ledger_free(replay(h->export, &observer,
+			      &(struct gt_replay){ .before = before, .each = look_for_shortage }));
+}
