@@ -71,12 +71,13 @@ const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
 #define HOLDS(family_)         (GT_HOLDS | GT_##family_ << 8)
 #define TYPE_CL(type, context) type
 #define TYPE_NULL              NULL
-#define KIND(id, name_, plural_, family_, memory_, habits_, label_, cl, ze, cu)               \
+#define KIND(id, name_, plural_, family_, memory_, habits_, label_, cl, ze, cu, pt)           \
 	[GT_##id] = { .name = name_, .plural = plural_, .family = GT_##family_,               \
 		      .memory = GT_MEMORY_##memory_, .habits = (habits_) & 0xff,              \
 		      .holds = (habits_) >> 8,                                                \
 		      .label = GT_LABEL_##label_,                                             \
-		      .type = { [GT_OPENCL] = TYPE_##cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu } },
+		      .type = { [GT_OPENCL] = TYPE_##cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu,   \
+				[GT_PYTORCH] = pt } },
 #include "api/kinds.def"
 #undef KIND
 };

@@ -76,7 +76,8 @@ enum gt_habit {
 	GT_TAKES = 4,
 	GT_LASTING = 8,
 	GT_HOLDS = 16,
-	GT_RANGED = 32
+	GT_RANGED = 32,
+	GT_POOLED = 64
 };
 enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
 

@@ -162,6 +162,12 @@ static const struct result results_LEVELZERO[] = {
 	{ 0, NULL },
 };
 
+/* Our own: PyTorch raises an exception. */
+static const struct result results_PYTORCH[] = {
+	{ 2, "PYTORCH_OUT_OF_MEMORY" },
+	{ 0, NULL },
+};
+
 static const struct result *const results[GT_API_COUNT] = {
 #define API(id, ...) [GT_##id] = results_##id,
 #include "api/apis.def"

@@ -26,6 +26,14 @@
  *                runtime's primary context, static variables) are listed apart
  *   held         kept alive by a library, by design, until the process ends (PyTorch's pool); not
  *                a leak. The list is data/held-by-libraries.supp
+ *   pool         an allocator above the driver (PyTorch's): takes segments from the driver, and
+ *                gives the program blocks of them
+ *   segment      memory that a pool has from the driver: an allocation, or the mappings of an
+ *                expandable one
+ *   block        a piece of a segment that the program has. Its bytes are not counted again with
+ *                the segment's
+ *   cached       bytes of segments that lie in no living block
+ *   fragmented   cached bytes of segments with a living block: the pool cannot give these back
  *   peak         the moment when the most device memory was alive; the analysis is called
  *                watermark
  *   growth       a call site holds more and more, judged by its floor: the least it held in each

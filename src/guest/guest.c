@@ -272,6 +272,12 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	copy[fn->handle.arg] = count ? (uint64_t)(uintptr_t)(copy + fn->argc) : 0;
 }
 
+/* Blocks of pools are the recorder's alone: the tracker's figures are those of the driver. */
+static bool has_live_table(const struct gt_function *fn)
+{
+	return fn->api != GT_PYTORCH && gt_live_table_is_on();
+}
+
 /* Valid until the next call; NULL: out of memory. */
 static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_event *event)
 {
@@ -326,7 +332,7 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 		frames = &caller;
 		count = 1;
 	}
-	if (gt_live_table_is_on())
+	if (has_live_table(&gt_functions[g->call.function]))
 		g->tracker_stack = gt_creation_stack_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
@@ -400,7 +406,7 @@ static bool is_wanted(const struct gt_function *fn)
 {
 	if (fn->effect == GT_APPEND)
 		return gt_tracker_is_on();
-	return gt_recorder_is_on() || gt_live_table_is_on();
+	return gt_recorder_is_on() || has_live_table(fn);
 }
 
 /* True when the function has a further effect: what ends may also create. */
@@ -418,7 +424,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	uint64_t called_ns;
 
 	enter(&saved);
-	g->tracked = gt_tracker_is_on();
+	g->tracked = gt_tracker_is_on() && has_live_table(fn);
 	g->ends = gt_function_ends(fn);
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
@@ -445,7 +451,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 		g->ending_room = 1;
 		g->ending_count = 0;
 		g->ending_next = 0;
-		if (gt_live_table_is_on())
+		if (has_live_table(fn))
 			gt_call_endings(&g->call, end_live, g);
 	}
 	gt_output_mark(g);
@@ -507,7 +513,7 @@ static void take_event(void *context, const struct gt_event *event)
 
 	if (gt_functions[event->function].effect != GT_APPEND)
 		gt_recorder_event(event);
-	if (event->failed || !gt_live_table_is_on())
+	if (event->failed || !has_live_table(&gt_functions[event->function]))
 		return;
 	if (!ends && g->ends)
 		track_both(r, event);

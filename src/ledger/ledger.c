@@ -6,25 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ledger/addresses.h"
+#include "ledger/accounts.h"
 #include "ledger/growing_sites.h"
-#include "ledger/misuse.h"
-
-/* Bytes that a process holds now. */
-struct held {
-	uint64_t device, host;
-	bool ended;
-};
-
-struct gt_ledger_private {
-	uint32_t *site_of; /* by stack: first site + 1 */
-	size_t site_of_size;
-	struct gt_references references;
-	struct gt_misuse misuse;
-	struct gt_addresses addresses;
-	struct held *held; /* by process */
-	size_t held_size;
-};
 
 struct gt_ledger *gt_ledger_new(void)
 {
@@ -56,6 +39,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	gt_references_fini(&l->private->references);
 	gt_misuse_fini(&l->private->misuse);
 	gt_addresses_fini(&l->private->addresses);
+	gt_extents_fini(&l->private->extents);
 	free(l->private->held);
 	free(l->private);
 	free(l);
@@ -88,182 +72,6 @@ void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t cou
 	l->site_count = l->site_room = count;
 }
 
-static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
-{
-	struct gt_ledger_private *p = l->private;
-	struct gt_site *site;
-
-	GT_REACH(p->site_of, p->site_of_size, e->stack);
-	for (uint32_t i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
-		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
-			return &l->sites[i - 1];
-	GT_GROW(l->sites, l->site_count, l->site_room);
-	site = &l->sites[l->site_count++];
-	*site = (struct gt_site){ .stack = e->stack,
-				  .api = gt_functions[e->function].api,
-				  .kind = gt_functions[e->function].kind,
-				  .function = e->function,
-				  .epoch = l->epoch,
-				  .next = p->site_of[e->stack] };
-	p->site_of[e->stack] = (uint32_t)l->site_count;
-	return site;
-}
-
-/*
- * A new peak only increments the epoch. A site saves what it held at the last peak when it first
- * changes after it, so a peak costs the same however many sites there are.
- */
-static void save_peak(struct gt_ledger *l, struct gt_site *site)
-{
-	if (site->epoch == l->epoch)
-		return;
-	site->live_at_peak = site->live - site->gone;
-	site->bytes_at_peak = site->bytes_live - site->bytes_gone;
-	site->epoch = l->epoch;
-}
-
-static struct held *held_by(struct gt_ledger *l, uint32_t process)
-{
-	struct gt_ledger_private *p = l->private;
-
-	GT_REACH(p->held, p->held_size, process);
-	return &p->held[process];
-}
-
-/* Adds bytes of an entry; subtracts them if they wrap around. */
-static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
-{
-	struct held *held = held_by(l, e->process);
-
-	if (gt_kind_on_device(gt_entry_kind(e))) {
-		held->device += bytes;
-		l->device_bytes += bytes;
-		l->device_left += bytes;
-	} else {
-		held->host += bytes;
-		l->host_bytes += bytes;
-		l->host_left += bytes;
-	}
-}
-
-static void touch(struct gt_ledger *l, const struct gt_site *site)
-{
-	uint32_t index = (uint32_t)(site - l->sites);
-
-	/* the resources that a context takes along mostly come from a few sites in turn */
-	if (l->touched_count && l->touched[l->touched_count - 1] == index)
-		return;
-	GT_GROW(l->touched, l->touched_count, l->touched_room);
-	l->touched[l->touched_count++] = index;
-}
-
-static bool leave_behind(void *ledger, const struct gt_entry *e)
-{
-	struct gt_ledger *l = ledger;
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
-	uint64_t bytes = gt_entry_bytes(e);
-
-	save_peak(l, site);
-	touch(l, site);
-	l->gone++;
-	tally->gone++;
-	tally->bytes_gone += bytes;
-	site->gone++;
-	site->bytes_gone += bytes;
-	if (gt_kind_on_device(gt_entry_kind(e)))
-		gt_breakdown_remove(&l->breakdown, e, bytes);
-	if (l->observer)
-		l->observer->ended(l->observer->context, e, 0, GT_ENDED_BY_PROCESS);
-	return true;
-}
-
-void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
-{
-	struct held *held = held_by(l, process);
-
-	if (held->ended)
-		return;
-	l->touched_count = 0;
-	l->device_bytes -= held->device;
-	l->host_bytes -= held->host;
-	*held = (struct held){ .ended = true };
-	gt_live_each_of(&l->live, (uint16_t)process, leave_behind, l);
-}
-
-bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
-{
-	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
-}
-
-/* Counts an entry among the living; `since_ns`: when it was born or brought back. */
-static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
-			uint64_t since_ns)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	uint64_t bytes = gt_entry_bytes(e);
-
-	save_peak(l, site);
-	touch(l, site);
-	tally->live++;
-	tally->bytes_live += bytes;
-	if (tally->bytes_live - tally->bytes_gone > tally->bytes_peak)
-		tally->bytes_peak = tally->bytes_live - tally->bytes_gone;
-	site->live++;
-	site->bytes_live += bytes;
-	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
-		site->bytes_peak = site->bytes_live - site->bytes_gone;
-	add_bytes(l, e, bytes);
-	if (l->shortage_count && bytes)
-		gt_misuse_went_on(l, e->process);
-	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_add(&l->breakdown, e, bytes);
-	if (l->device_bytes > l->peak_bytes) {
-		gt_breakdown_mark_peak(&l->breakdown);
-		l->peak_bytes = l->device_bytes;
-		l->peak_ns = since_ns;
-		l->peak_live = l->live.count - l->gone;
-		l->peak_events = l->events;
-		l->epoch++;
-	}
-}
-
-static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
-
-	tally->created++;
-	tally->bytes_total += gt_entry_bytes(e);
-	if (!site->created++)
-		site->first_ns = e->time_ns;
-	site->last_ns = e->time_ns;
-	site->bytes_total += gt_entry_bytes(e);
-	count_alive(l, e, site, e->time_ns);
-}
-
-static void count_end(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
-	uint64_t bytes = gt_entry_bytes(e);
-
-	save_peak(l, site);
-	touch(l, site);
-	tally->ended++;
-	tally->live--;
-	tally->bytes_live -= bytes;
-	site->live--;
-	site->bytes_live -= bytes;
-	add_bytes(l, e, 0 - bytes);
-	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_remove(&l->breakdown, e, bytes);
-}
-
 uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry)
 {
 	return gt_references_holders(&l->private->references, &l->live, entry);
@@ -277,6 +85,11 @@ uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry)
 {
 	return gt_references_retain_stack(&l->private->references, &l->live, entry);
+}
+
+const struct gt_extents *gt_ledger_extents(const struct gt_ledger *l)
+{
+	return &l->private->extents;
 }
 
 /* The living entry that an event is about; NULL for none. */
@@ -318,15 +131,22 @@ struct applied {
 	const struct gt_event *event;
 };
 
-static void born(void *context, const struct gt_entry *e, uint32_t slot)
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 {
 	const struct applied *a = context;
-	const struct gt_live_observer *f = a->ledger->observer;
+	struct gt_ledger *l = a->ledger;
+	const struct gt_live_observer *f = l->observer;
+	struct gt_entry *e = gt_live_at(&l->live, slot);
 
-	gt_references_born(&a->ledger->private->references, &a->ledger->live, e, slot);
-	gt_addresses_born(&a->ledger->private->addresses, e);
-	set_phase(a->ledger, slot, a->event->phase);
-	count_birth(a->ledger, e);
+	gt_references_born(&l->private->references, &l->live, e, slot);
+	gt_addresses_born(&l->private->addresses, e);
+	if (l->private->extents.is_built)
+		gt_account_recognise(l, e);
+	gt_extents_born(&l->private->extents, &l->live, e);
+	if (gt_entry_is_pooled(e))
+		gt_extents_block_born(&l->private->extents, &l->live, e, gt_account_move, l);
+	set_phase(l, slot, a->event->phase);
+	gt_account_birth(l, e);
 	if (f)
 		f->born(f->context, e, slot);
 }
@@ -338,7 +158,10 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 
 	gt_references_ended(&l->private->references, &l->live, e);
 	gt_addresses_ended(&l->private->addresses, e);
-	count_end(l, e);
+	gt_extents_ended(&l->private->extents, e);
+	gt_account_end(l, e);
+	if (gt_entry_is_pooled(e))
+		gt_extents_block_ended(&l->private->extents, &l->live, e, gt_account_move, l);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
 		/* a call that ends several ranges names the sum of their sizes */
@@ -364,16 +187,6 @@ static void retained(struct gt_ledger *l, const struct gt_entry *entry, uint32_t
 		gt_references_revived(r, &l->live, entry, stack);
 	else
 		gt_references_retained(r, &l->live, entry, stack);
-}
-
-/* The end of an entry is undone: it was none. */
-static void count_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t time_ns)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-
-	l->tally[fn->api][fn->kind].ended--;
-	l->revived++;
-	count_alive(l, e, site_at(l, e), time_ns);
 }
 
 /*
@@ -403,7 +216,7 @@ static void revive(struct gt_ledger *l, const struct gt_event *event, uint32_t p
 	gt_references_revived(references, &l->live, revived, event->stack);
 	gt_addresses_born(&l->private->addresses, revived);
 	set_phase(l, slot, event->phase);
-	count_revival(l, revived, event->time_ns);
+	gt_account_revival(l, revived, event->time_ns);
 	if (l->observer)
 		l->observer->born(l->observer->context, revived, slot);
 }
@@ -445,6 +258,39 @@ static bool ends_unseen(const struct gt_ledger *l, const struct gt_event *event,
 {
 	return gt_functions[event->function].effect == GT_DESTROY && !event->failed &&
 	       !event->unfinished && gt_ledger_may_miss(l, process, 0, event->time_ns);
+}
+
+struct abandoned {
+	const struct gt_ledger *ledger;
+	struct gt_entry *blocks;
+	size_t count, room;
+};
+
+static bool collect_abandoned(void *context, const struct gt_entry *entry)
+{
+	struct abandoned *a = context;
+
+	if (gt_entry_is_pooled(entry) && gt_extents_lack(&a->ledger->private->extents, entry)) {
+		GT_GROW(a->blocks, a->count, a->room);
+		a->blocks[a->count++] = *entry;
+	}
+	return true;
+}
+
+/* Blocks of a pool do not outlive the memory that they lie in. */
+static void end_abandoned(struct gt_ledger *l, uint32_t process,
+			  const struct gt_live_observer *observer)
+{
+	struct abandoned a = { .ledger = l };
+
+	gt_live_each_of(&l->live, (uint16_t)process, collect_abandoned, &a);
+	gt_extents_forget(&l->private->extents);
+	for (size_t i = 0; i < a.count; i++) {
+		gt_live_remove(&l->live, &a.blocks[i]);
+		observer->ended(observer->context, &a.blocks[i], l->live.changed_slot,
+				GT_ENDED_BY_OWNER);
+	}
+	free(a.blocks);
 }
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
@@ -491,6 +337,8 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_ENDED:
 	case GT_CHANGE_NO_MEMORY: break;
 	}
+	if (l->private->extents.abandoned)
+		end_abandoned(l, process, &observer);
 }
 
 struct orphans {
@@ -510,18 +358,6 @@ static bool collect_orphan(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* Takes an entry off those that ended processes left. */
-static void forget_gone(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_site *site = site_at(l, e);
-
-	save_peak(l, site);
-	l->gone--;
-	l->tally[fn->api][fn->kind].gone--;
-	site->gone--;
-}
-
 /* Ends resources whose owner has ended: they are no leaks, and none has bytes. */
 static void bury_orphans(struct gt_ledger *l)
 {
@@ -532,9 +368,9 @@ static void bury_orphans(struct gt_ledger *l)
 		const struct gt_entry *e = &o.entries[i];
 
 		if (gt_ledger_is_gone(l, e))
-			forget_gone(l, e);
+			gt_account_forget_gone(l, e);
 		gt_live_remove(&l->live, e);
-		count_end(l, e);
+		gt_account_end(l, e);
 		l->died_with_owner++;
 	}
 	free(o.entries);
@@ -553,8 +389,7 @@ void gt_ledger_finish(struct gt_ledger *l)
 	bury_orphans(l);
 	gt_misuse_finish(l, &l->private->misuse);
 	gt_live_each(&l->live, count_lasting, &l->lasting);
-	for (size_t i = 0; i < l->site_count; i++)
-		save_peak(l, &l->sites[i]);
+	gt_account_peak(l);
 	/* the end of a process touches all its sites; no event is left to ask */
 	free(l->touched);
 	l->touched = NULL;

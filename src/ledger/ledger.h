@@ -117,6 +117,7 @@ struct gt_gaps {
 	const void *context;
 };
 
+struct gt_extents;
 struct gt_growth;
 
 struct gt_ledger {
@@ -130,6 +131,7 @@ struct gt_ledger {
 	uint64_t gone;                           /* living entries of ended processes */
 	uint64_t peak_bytes, peak_ns, peak_live; /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                    /* events applied up to the peak */
+	uint64_t pooled_bytes, peak_pooled_bytes; /* the part in blocks of pools, now and then */
 	uint32_t epoch;
 	struct gt_breakdown breakdown; /* of device bytes of processes not ended */
 
@@ -205,6 +207,9 @@ static inline bool gt_ledger_may_miss(const struct gt_ledger *l, uint32_t proces
 {
 	return l->gaps.may_miss && l->gaps.may_miss(l->gaps.context, process, from_ns, to_ns);
 }
+
+/* The memory that blocks of pools lie in. */
+const struct gt_extents *gt_ledger_extents(const struct gt_ledger *l);
 
 /* The program's own references of a living entry: 0 when only holders keep it alive. */
 uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry);

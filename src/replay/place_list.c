@@ -267,7 +267,8 @@ void gt_place_sites_init(struct gt_place_sites *s, const struct gt_ledger *l, st
 		const struct gt_site *site = &l->sites[i];
 		uint64_t key;
 
-		if (wants && !wants(site))
+		/* nothing: all that it created were segments (ledger/extents.h) */
+		if (!site->created || (wants && !wants(site)))
 			continue;
 		key = gt_place_key(f, site->stack);
 		list[used++] = (struct placed){ key ? key : site->function, site };

@@ -27,6 +27,12 @@ static bool is_done(const struct gt_replay *how, const struct gt_ledger *l)
 	return (how->until && l->events >= how->until) || (how->out && ferror(how->out));
 }
 
+/* True if the replay ends before this moment. */
+static bool is_before(const struct gt_replay *how, uint64_t time_ns)
+{
+	return how->until_ns && how->until_ns < time_ns;
+}
+
 static void apply_event(const struct gt_replay *how, struct gt_ledger *l,
 			const struct gt_event *event, uint32_t process)
 {
@@ -47,7 +53,7 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 	for (size_t i = 0; i < run->count; i++) {
 		const struct gt_replay *how = &run->replays[i];
 
-		if (is_done(how, run->ledgers[i]))
+		if (is_done(how, run->ledgers[i]) || is_before(how, event->time_ns))
 			continue;
 		if (is_about(run, how, process))
 			apply_event(how, run->ledgers[i], event, process);
@@ -64,7 +70,7 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 		const struct gt_replay *how = &run->replays[i];
 		struct gt_ledger *l = run->ledgers[i];
 
-		if (is_done(how, l) || !is_about(run, how, process))
+		if (is_done(how, l) || is_before(how, time_ns) || !is_about(run, how, process))
 			continue;
 		if (how->before)
 			how->before(how->context, l, time_ns);

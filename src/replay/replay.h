@@ -15,6 +15,7 @@ typedef void gt_tick_fn(uint64_t events);
 struct gt_replay {
 	uint32_t pid;           /* processes with this pid only; 0: all */
 	uint64_t until;         /* how many events to apply; 0: all */
+	uint64_t until_ns;      /* up to this time; 0: all */
 	bool samples;           /* the ledger keeps samples, too */
 	bool growth;            /* the ledger follows which sites grow */
 	struct gt_frames *held; /* to find what libraries hold by design (held.h); NULL: a leak */

@@ -42,6 +42,7 @@ BEGIN {
 	allow("capture/opencl", doors)
 	allow("capture/levelzero", doors)
 	allow("capture/cuda", doors)
+	allow("capture/pool", doors " capture/cuda")
 	allow("capture/ebpf", "trace event api base")
 	allow("capture/nsys", "trace event api base")
 	allow("capture/snapshot", "trace event api base")
@@ -54,7 +55,7 @@ BEGIN {
 	allow("plot", "replay " shared)
 	allow("page", "judge plot replay " shared)
 	allow("screen", "replay " shared)
-	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys capture/snapshot"
+	captures = "capture/opencl capture/levelzero capture/cuda capture/pool capture/ebpf capture/nsys capture/snapshot"
 	allow("cli", "plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
 }
 

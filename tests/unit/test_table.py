@@ -30,7 +30,7 @@ if "GT_HAVE_CUDA_H" not in COMMANDS.get(DOORS["cuda.def"], {}).get("command", ""
     COMMANDS.pop(DOORS["cuda.def"], None)
 ROW = re.compile(r"^FN\((\w+),.*?\n(?=FN|ALSO|/\*|\n|\Z)", re.M | re.S)
 # rows that stand for what nobody calls
-NO_CALLS = {"cuda_static.def", "nsys.def"}
+NO_CALLS = {"cuda_static.def", "nsys.def", "pool.def"}
 # rows that no test calls: no driver here has them, and nobody has written a stand-in yet
 UNTRIED = set("""
 clCreateFromEGLImageKHR clCreateFromGLBuffer clCreateFromGLRenderbuffer clCreateFromGLTexture

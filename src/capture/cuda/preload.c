@@ -17,7 +17,7 @@
  * Nothing here takes a lock: a thread may hold the loader's. The door is loaded by whoever needs it
  * first, and by two at once without harm.
  */
-#include "capture/cuda/direct.h"
+#include "capture/cuda/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "capture/cuda/direct.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define USED   __attribute__((used)) /* by the assembly below */
@@ -162,7 +164,7 @@ static int entry_of(const char *name)
 	return -1;
 }
 
-static struct link_map *module_of(const void *address)
+struct link_map *gt_preload_module(const void *address)
 {
 	struct link_map *map = NULL;
 	Dl_info info;
@@ -182,24 +184,37 @@ static bool is_driver(const struct link_map *map)
 	return name && !strncmp(name, file, sizeof file - 1);
 }
 
-/* Loads the door beside us. NULL: there is none, or nothing is recorded. */
-static const struct gt_cuda_entries *open_door(struct link_map *driver)
+void *gt_preload_dlsym_in(void *handle, const char *name)
 {
-	static const char file[] = "libgputrack_cuda.so";
-	struct link_map *self = module_of(&gt_cuda_preloaded);
+	return real_dlsym()(handle, name);
+}
+
+void *gt_preload_door(const char *file, const char *name)
+{
+	struct link_map *self = gt_preload_module(&gt_cuda_preloaded);
 	const char *slash = self ? strrchr(self->l_name, '/') : NULL;
 	char path[PATH_MAX];
-	gt_cuda_direct_fn *direct;
-	void *door, *handle = dlopen(driver->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	size_t folder;
+	void *door;
 
-	if (!handle || !slash || (size_t)(slash + 1 - self->l_name) + sizeof file > sizeof path)
+	if (!slash || (size_t)(slash + 1 - self->l_name) + strlen(file) >= sizeof path)
 		return NULL;
 	folder = (size_t)(slash + 1 - self->l_name);
 	memcpy(path, self->l_name, folder);
-	memcpy(path + folder, file, sizeof file);
+	memcpy(path + folder, file, strlen(file) + 1);
 	door = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	direct = door ? (gt_cuda_direct_fn *)real_dlsym()(door, GT_CUDA_DIRECT) : NULL;
+	return door ? gt_preload_dlsym_in(door, name) : NULL;
+}
+
+/* Loads the door beside us. NULL: there is none, or nothing is recorded. */
+static const struct gt_cuda_entries *open_door(struct link_map *driver)
+{
+	void *handle = dlopen(driver->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	gt_cuda_direct_fn *direct;
+
+	if (!handle)
+		return NULL;
+	direct = (gt_cuda_direct_fn *)gt_preload_door("libgputrack_cuda.so", GT_CUDA_DIRECT);
 	return direct ? direct(real_dlsym(), handle) : NULL;
 }
 
@@ -214,7 +229,7 @@ static const struct gt_cuda_entries *entries_for(void *function)
 
 	if (found || atomic_load(&tried) || opening)
 		return found;
-	map = module_of(function);
+	map = gt_preload_module(function);
 	if (!is_driver(map))
 		return NULL;
 	opening = true;
@@ -250,14 +265,14 @@ static void *find_in(const struct link_map *map, const char *name)
  */
 static void *find_next(const char *name, const void *caller)
 {
-	struct link_map *map = module_of(caller);
+	struct link_map *map = gt_preload_module(caller);
 
-	if (!map || module_of(find_in(map, name)) != map)
+	if (!map || gt_preload_module(find_in(map, name)) != map)
 		return NULL;
 	for (map = map->l_next; map; map = map->l_next) {
 		void *found = find_in(map, name);
 
-		if (found && module_of(found) == map)
+		if (found && gt_preload_module(found) == map)
 			return found;
 	}
 	return NULL;
@@ -267,7 +282,7 @@ static void *find_next(const char *name, const void *caller)
 static void *find_default(const char *name, const void *caller)
 {
 	void *found = real_dlsym()(RTLD_DEFAULT, name);
-	struct link_map *map = found ? NULL : module_of(caller);
+	struct link_map *map = found ? NULL : gt_preload_module(caller);
 
 	return map ? find_in(map, name) : found;
 }

@@ -40,7 +40,7 @@ int gt_library_api(const char *path)
 	/* memory that was filled with a library: "/memfd:libcuda.so.1 (deleted)" */
 	if (gt_text_begins(name, "memfd:"))
 		name += strlen("memfd:");
-	for (int i = 0; i < GT_API_COUNT; i++)
+	for (int i = 0; i < GT_APIS_PROBED; i++)
 		if (gt_text_begins(name, gt_api_libraries[i]))
 			return i;
 	return -1;
@@ -325,7 +325,7 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 
 static void try_folder(struct gt_libraries *l, const char *folder)
 {
-	for (int api = 0; api < GT_API_COUNT; api++) {
+	for (int api = 0; api < GT_APIS_PROBED; api++) {
 		char path[PATH_MAX];
 		struct candidate c = { .path = path, .api = api };
 

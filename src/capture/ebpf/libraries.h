@@ -29,6 +29,9 @@ enum {
 	GT_LIBRARIES_DROPPED = 8,     /* processes whose further libraries are counted */
 };
 
+/* The APIs whose libraries are probed: those of drivers come first. */
+enum { GT_APIS_PROBED = GT_PYTORCH };
+
 /* A process with more libraries than are probed. */
 struct gt_dropped_libraries {
 	uint32_t pid;

@@ -48,7 +48,7 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *syntax, cons
 
 static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const char *text)
 {
-	for (int api = 0; api < GT_API_COUNT; api++)
+	for (int api = 0; api < GT_APIS_PROBED; api++)
 		if (!strcmp(text, gt_api_keys[api])) {
 			t->wanted[api] = t->some_apis = true;
 			return 0;
@@ -140,7 +140,7 @@ static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 {
 	size_t used = 0;
 
-	for (int api = 0; api < GT_API_COUNT && used < size; api++)
+	for (int api = 0; api < GT_APIS_PROBED && used < size; api++)
 		if (!t->some_apis || t->wanted[api])
 			used += (size_t)snprintf(names + used, size - used, "%s%s",
 						 used ? ", " : "", gt_api_libraries[api]);

@@ -221,7 +221,7 @@ bool gt_doctor_attach(struct gt_doctor *d)
 	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
 		check_guard(d, &s, &guards[i]);
 	gt_libraries_installed(&libraries, getenv("LD_LIBRARY_PATH"));
-	for (int api = 0; api < GT_API_COUNT; api++)
+	for (int api = 0; api < GT_APIS_PROBED; api++)
 		check_library(d, &libraries, (enum gt_api)api);
 	gt_libraries_fini(&libraries);
 	return works;

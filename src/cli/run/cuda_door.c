@@ -24,6 +24,7 @@
 #define DRIVER "libcuda.so.1"
 
 const char *const gt_cuda_way_names[] = { "auto", "direct", "cupti", NULL };
+const char *const gt_pools_wanted_names[] = { "auto", "gpu", "cpu", "none", NULL };
 
 static void set(const char *name, const char *value)
 {
@@ -99,7 +100,18 @@ static void open_cupti(const char *path, bool is_only_way)
 			"unset it to track CUDA");
 }
 
-bool gt_cuda_open_door(enum gt_cuda_way way)
+/* The pools above the driver are seen by the preloaded library alone. */
+static void open_pools(enum gt_pools_wanted pools, bool is_preloaded)
+{
+	bool is_asked_for = pools == GT_POOLS_GPU || pools == GT_POOLS_CPU;
+
+	set("GPUTRACK_POOLS", gt_pools_wanted_names[pools == GT_POOLS_AUTO ? GT_POOLS_GPU : pools]);
+	if (is_asked_for && !is_preloaded)
+		gt_tell("the blocks of memory pools are not tracked: they need the direct way "
+			"into CUDA (--cuda-door)");
+}
+
+bool gt_cuda_open_door(enum gt_cuda_way way, enum gt_pools_wanted pools)
 {
 	char door[PATH_MAX], preload[PATH_MAX];
 	bool direct;
@@ -108,7 +120,8 @@ bool gt_cuda_open_door(enum gt_cuda_way way)
 		return false;
 	direct = way != GT_CUDA_CUPTI_WAY &&
 		 gt_doors_find(preload, sizeof preload, "libgputrack_preload.so") &&
-		 (way == GT_CUDA_DIRECT_WAY || gt_cuda_is_installed());
+		 (way == GT_CUDA_DIRECT_WAY || pools == GT_POOLS_GPU || pools == GT_POOLS_CPU ||
+		  gt_cuda_is_installed());
 	if (way == GT_CUDA_DIRECT_WAY && !direct)
 		gt_tell("CUDA is tracked through CUPTI: this build has no libgputrack_preload.so");
 	if (direct) {
@@ -116,6 +129,7 @@ bool gt_cuda_open_door(enum gt_cuda_way way)
 		/* it ends programs that have it in a library, and another library before that */
 		set_last("ASAN_OPTIONS", "verify_asan_link_order=0");
 	}
+	open_pools(pools, direct);
 	open_cupti(door, !direct);
 	return true;
 }

@@ -41,7 +41,7 @@ struct settings {
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
 	struct gt_own_options own;
-	int with, cuda_way;
+	int with, cuda_way, pools;
 };
 
 enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
@@ -103,6 +103,10 @@ static const struct gt_option options[] = {
 	  .choices = gt_cuda_way_names, AT(cuda_way),
 	  .help = "way to track CUDA: direct (around the driver's functions, CUPTI is left to other "
 		  "profilers), cupti, or auto (direct where the driver is installed; the default)" },
+	{ .name = "pools", .type = GT_OPTION_CHOICE, .argument = "WHICH",
+	  .choices = gt_pools_wanted_names, AT(pools),
+	  .help = "blocks of PyTorch's allocator to record: gpu, cpu (those in main memory, too), "
+		  "none, or auto (gpu where CUDA is installed; the default)" },
 	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
 	  .help = "--with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
 		  "and NAME.sqlite" },
@@ -180,7 +184,7 @@ static void set_first(const char *name, const char *ours)
 #endif
 
 /* Not every build has all doors, but at least one must exist. */
-static int open_doors(enum gt_cuda_way way, struct gt_error *error)
+static int open_doors(const struct settings *s, struct gt_error *error)
 {
 	char path[PATH_MAX];
 	bool any = false;
@@ -195,7 +199,7 @@ static int open_doors(enum gt_cuda_way way, struct gt_error *error)
 		set("ZE_ENABLE_VALIDATION_LAYER", "1");
 		set_first("LD_LIBRARY_PATH", path);
 	}
-	any |= gt_cuda_open_door(way);
+	any |= gt_cuda_open_door((enum gt_cuda_way)s->cuda_way, (enum gt_pools_wanted)s->pools);
 	if (any)
 		return 0;
 	return gt_error_set(
@@ -231,7 +235,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		set("GPUTRACK_CSV_MORE", "1");
 	if (s->log)
 		set_path("GPUTRACK_LOG", s->log);
-	return open_doors((enum gt_cuda_way)s->cuda_way, error);
+	return open_doors(s, error);
 }
 
 /* The ranks of a job share one recording, which is named after their launcher's pid. */

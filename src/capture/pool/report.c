@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - in the preloaded library: the functions that allocators report their blocks to.
+ *
+ * The allocators' libraries call them through the loader, which finds ours first. They have a
+ * hidden version as all that preload.c exports, so dlsym does not find them. Each passes on to the
+ * function of the same name in the allocator's own library, which Python loads where RTLD_NEXT does
+ * not look.
+ *
+ * A program without such an allocator never gets here, and one whose blocks are not wanted never
+ * loads the door.
+ */
+#include "capture/pool/pool.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/fold.h"
+#include "capture/cuda/preload.h"
+
+enum wanted { UNKNOWN, NOTHING, ACCELERATORS, ALL };
+
+/* GPUTRACK_POOLS, from `gputrack run --pools`. */
+static enum wanted wanted(void)
+{
+	static _Atomic enum wanted known;
+	enum wanted which = atomic_load_explicit(&known, memory_order_relaxed);
+	const char *text;
+
+	if (which != UNKNOWN)
+		return which;
+	text = secure_getenv("GPUTRACK_POOLS");
+	which = text && !strcmp(text, "none") ? NOTHING :
+		text && !strcmp(text, "cpu")  ? ALL :
+						ACCELERATORS;
+	atomic_store_explicit(&known, which, memory_order_relaxed);
+	return which;
+}
+
+/* The door's function; NULL: there is none, or this thread is loading it. */
+static gt_pool_record_fn *open_door(void)
+{
+	static _Atomic(gt_pool_record_fn *) record;
+	static _Atomic bool tried;
+	static __thread bool opening __attribute__((tls_model("initial-exec")));
+	gt_pool_record_fn *found = atomic_load_explicit(&record, memory_order_acquire);
+
+	if (found || opening || atomic_load(&tried))
+		return found;
+	opening = true;
+	found = (gt_pool_record_fn *)gt_preload_door("libgputrack_pool.so", GT_POOL_RECORD);
+	opening = false;
+	atomic_store_explicit(&record, found, memory_order_release);
+	atomic_store(&tried, true);
+	return found;
+}
+
+/* Blocks of the CPU come by two functions while a profiler runs, one inside the other. */
+static bool is_repeated(const struct gt_pool_report *r)
+{
+	static __thread uint64_t last __attribute__((tls_model("initial-exec")));
+	uint64_t now = r->block << 1 | (r->bytes < 0);
+
+	if (last == now)
+		return true;
+	last = now;
+	return false;
+}
+
+static void take(const struct gt_pool_report *report)
+{
+	gt_pool_record_fn *record;
+	int saved;
+
+	bool is_cpu = report->device.type == GT_TORCH_CPU;
+
+	if (wanted() < (is_cpu ? ALL : ACCELERATORS) || (is_cpu && is_repeated(report)))
+		return;
+	saved = errno;
+	record = open_door();
+	if (record)
+		record(report);
+	errno = saved;
+}
+
+/* In the library that defines it, wherever it was loaded; NULL: nobody does. */
+static void *find_own(const char *symbol)
+{
+	struct link_map *map = gt_preload_module(&gt_preload_door), *self = map;
+
+	while (map && map->l_prev)
+		map = map->l_prev;
+	for (; map; map = map->l_next) {
+		void *handle = map != self && map->l_name && *map->l_name ?
+				       dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) :
+				       NULL;
+		void *found = handle ? gt_preload_dlsym_in(handle, symbol) : NULL;
+
+		if (handle)
+			dlclose(handle);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static void ignore(void)
+{
+}
+
+/* What a report is passed on to: asked for at the first call. */
+static void *next_of(_Atomic(void *) *slot, const char *symbol)
+{
+	void *next = atomic_load_explicit(slot, memory_order_relaxed);
+	int saved = errno;
+
+	if (__builtin_expect(next != NULL, 1))
+		return next;
+	next = find_own(symbol);
+	if (!next)
+		next = (void *)ignore;
+	atomic_store_explicit(slot, next, memory_order_relaxed);
+	errno = saved;
+	return next;
+}
+
+/* clang-format off */
+#define REPORT(id, symbol, args, ...) REPORT_(id, symbol, (__VA_ARGS__), UNWRAP args)
+#define REPORT_(id, symbol, columns, ...)                                                     \
+	__asm__(".symver gt_report_" #id "," symbol "@GPUTRACK, remove");                     \
+	__attribute__((visibility("default"), used)) void gt_report_##id(PARAMS(__VA_ARGS__)); \
+	void gt_report_##id(PARAMS(__VA_ARGS__))                                              \
+	{                                                                                     \
+		static _Atomic(void *) slot;                                                  \
+		void (*next)(PARAMS(__VA_ARGS__)) = next_of(&slot, symbol);                   \
+		const struct gt_pool_report report = REPORT_COLUMNS columns;                  \
+                                                                                              \
+		take(&report);                                                                \
+		next(NAMES(__VA_ARGS__));                                                     \
+	}
+#define REPORT_COLUMNS(block_, bytes_, allocated_, reserved_, device_)                        \
+	{ .block = (uint64_t)(uintptr_t)(block_), .bytes = (bytes_),                          \
+	  .allocated = (uint64_t)(allocated_), .reserved = (uint64_t)(reserved_),             \
+	  .device = (device_), .caller = __builtin_return_address(0) }
+#include "api/pool.def"
+/* clang-format on */

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* accounts.c - the sums of a ledger: by kind, call site, process and place, now and at the peak. */
+#include "ledger/accounts.h"
+
+#include "base/mem.h"
+
+static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
+{
+	struct gt_ledger_private *p = l->private;
+	struct gt_site *site;
+
+	GT_REACH(p->site_of, p->site_of_size, e->stack);
+	for (uint32_t i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
+		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
+			return &l->sites[i - 1];
+	GT_GROW(l->sites, l->site_count, l->site_room);
+	site = &l->sites[l->site_count++];
+	*site = (struct gt_site){ .stack = e->stack,
+				  .api = gt_functions[e->function].api,
+				  .kind = gt_functions[e->function].kind,
+				  .function = e->function,
+				  .epoch = l->epoch,
+				  .next = p->site_of[e->stack] };
+	p->site_of[e->stack] = (uint32_t)l->site_count;
+	return site;
+}
+
+/*
+ * A new peak only increments the epoch. A site saves what it held at the last peak when it first
+ * changes after it, so a peak costs the same however many sites there are.
+ */
+static void save_peak(struct gt_ledger *l, struct gt_site *site)
+{
+	if (site->epoch == l->epoch)
+		return;
+	site->live_at_peak = site->live - site->gone;
+	site->bytes_at_peak = site->bytes_live - site->bytes_gone;
+	site->epoch = l->epoch;
+}
+
+static struct gt_process_bytes *held_by(struct gt_ledger *l, uint32_t process)
+{
+	struct gt_ledger_private *p = l->private;
+
+	GT_REACH(p->held, p->held_size, process);
+	return &p->held[process];
+}
+
+/* Adds bytes of an entry; subtracts them if they wrap around. */
+static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
+{
+	struct gt_process_bytes *held = held_by(l, e->process);
+
+	if (gt_kind_on_device(gt_entry_kind(e))) {
+		held->device += bytes;
+		l->device_bytes += bytes;
+		l->device_left += bytes;
+		if (gt_entry_is_pooled(e)) {
+			held->pooled += bytes;
+			l->pooled_bytes += bytes;
+		}
+	} else {
+		held->host += bytes;
+		l->host_bytes += bytes;
+		l->host_left += bytes;
+	}
+}
+
+static void touch(struct gt_ledger *l, const struct gt_site *site)
+{
+	uint32_t index = (uint32_t)(site - l->sites);
+
+	/* the resources that a context takes along mostly come from a few sites in turn */
+	if (l->touched_count && l->touched[l->touched_count - 1] == index)
+		return;
+	GT_GROW(l->touched, l->touched_count, l->touched_room);
+	l->touched[l->touched_count++] = index;
+}
+
+static bool leave_behind(void *ledger, const struct gt_entry *e)
+{
+	struct gt_ledger *l = ledger;
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e);
+	uint64_t bytes = gt_entry_bytes(e);
+
+	save_peak(l, site);
+	touch(l, site);
+	l->gone++;
+	tally->gone++;
+	tally->bytes_gone += bytes;
+	site->gone++;
+	site->bytes_gone += bytes;
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		gt_breakdown_remove(&l->breakdown, e, bytes);
+	if (l->observer)
+		l->observer->ended(l->observer->context, e, 0, GT_ENDED_BY_PROCESS);
+	return true;
+}
+
+void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
+{
+	struct gt_process_bytes *held = held_by(l, process);
+
+	if (held->ended)
+		return;
+	l->touched_count = 0;
+	l->device_bytes -= held->device;
+	l->host_bytes -= held->host;
+	l->pooled_bytes -= held->pooled;
+	*held = (struct gt_process_bytes){ .ended = true };
+	gt_live_each_of(&l->live, (uint16_t)process, leave_behind, l);
+}
+
+bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
+}
+
+/* Counts an entry among the living; `since_ns`: when it was born or brought back. */
+static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
+			uint64_t since_ns)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	uint64_t bytes = gt_entry_bytes(e);
+
+	save_peak(l, site);
+	touch(l, site);
+	tally->live++;
+	tally->bytes_live += bytes;
+	if (tally->bytes_live - tally->bytes_gone > tally->bytes_peak)
+		tally->bytes_peak = tally->bytes_live - tally->bytes_gone;
+	site->live++;
+	site->bytes_live += bytes;
+	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
+		site->bytes_peak = site->bytes_live - site->bytes_gone;
+	add_bytes(l, e, bytes);
+	if (l->shortage_count && bytes)
+		gt_misuse_went_on(l, e->process);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_breakdown_add(&l->breakdown, e, bytes);
+	/* of moments with the same segments, the one with the most in their blocks */
+	if (l->device_bytes > l->peak_bytes ||
+	    (l->device_bytes == l->peak_bytes && l->pooled_bytes > l->peak_pooled_bytes)) {
+		gt_breakdown_mark_peak(&l->breakdown);
+		l->peak_bytes = l->device_bytes;
+		l->peak_pooled_bytes = l->pooled_bytes;
+		l->peak_ns = since_ns;
+		l->peak_live = l->live.count - l->gone;
+		l->peak_events = l->events;
+		l->epoch++;
+	}
+}
+
+/* The row of memory that a pool has cached; its own row if there is none. */
+static uint16_t cached_row(const struct gt_entry *e)
+{
+	enum gt_kind kind = gt_entry_kind(e);
+
+	if (gt_functions[e->function].api == GT_CUDA && kind == GT_DEVICE_MEMORY)
+		return GT_FN_cudaPoolSegment;
+	if (gt_functions[e->function].api == GT_CUDA && kind == GT_PHYSICAL_MEMORY)
+		return GT_FN_cudaPoolPiece;
+	return e->function;
+}
+
+void gt_account_recognise(const struct gt_ledger *l, struct gt_entry *e)
+{
+	uint16_t row = cached_row(e);
+
+	if (row != e->function && e->stack && gt_ledger_find_site(l, e->stack, row))
+		e->function = row;
+}
+
+static void move_tally(struct gt_tally *from, struct gt_tally *to, uint64_t bytes)
+{
+	from->created--;
+	from->live--;
+	from->bytes_total -= bytes;
+	from->bytes_live -= bytes;
+	to->created++;
+	to->live++;
+	to->bytes_total += bytes;
+	to->bytes_live += bytes;
+}
+
+static void move_site(struct gt_site *from, struct gt_site *to, const struct gt_entry *e)
+{
+	from->created--;
+	from->live--;
+	from->bytes_total -= e->size;
+	from->bytes_live -= e->size;
+	if (!to->created++)
+		to->first_ns = e->time_ns;
+	to->last_ns = e->time_ns;
+	to->live++;
+	to->bytes_total += e->size;
+	to->bytes_live += e->size;
+}
+
+/* An entry turns out to be a segment of a pool: it is counted as if it had been from the start. */
+static void make_segment(struct gt_ledger *l, struct gt_entry *e, uint16_t row)
+{
+	const struct gt_function *was = &gt_functions[e->function], *is = &gt_functions[row];
+	size_t old = (size_t)(site_at(l, e) - l->sites), site = old;
+
+	save_peak(l, &l->sites[old]);
+	touch(l, &l->sites[old]);
+	move_tally(&l->tally[was->api][was->kind], &l->tally[is->api][is->kind], e->size);
+	e->function = row;
+	/* mostly the first of its site, and all others will be segments, too */
+	if (l->sites[old].created == 1 && !gt_ledger_find_site(l, e->stack, row)) {
+		l->sites[old].kind = is->kind;
+		l->sites[old].function = row;
+		return;
+	}
+	site = (size_t)(site_at(l, e) - l->sites);
+	save_peak(l, &l->sites[site]);
+	touch(l, &l->sites[site]);
+	move_site(&l->sites[old], &l->sites[site], e);
+}
+
+/* A block of a pool has bytes of a segment, or returns them: the sum stays what it is. */
+void gt_account_move(void *ledger, struct gt_entry *segment, int64_t bytes)
+{
+	struct gt_ledger *l = ledger;
+	uint16_t row = cached_row(segment);
+	const struct gt_function *fn;
+	struct gt_site *site;
+
+	if (row != segment->function)
+		make_segment(l, segment, row);
+	fn = &gt_functions[segment->function];
+	site = site_at(l, segment);
+	save_peak(l, site);
+	touch(l, site);
+	segment->size -= (uint64_t)bytes;
+	l->tally[fn->api][fn->kind].bytes_live -= (uint64_t)bytes;
+	site->bytes_live -= (uint64_t)bytes;
+	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
+		site->bytes_peak = site->bytes_live - site->bytes_gone;
+	add_bytes(l, segment, 0 - (uint64_t)bytes);
+	gt_breakdown_remove(&l->breakdown, segment, (uint64_t)bytes);
+}
+
+void gt_account_birth(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e);
+
+	tally->created++;
+	tally->bytes_total += gt_entry_bytes(e);
+	if (!site->created++)
+		site->first_ns = e->time_ns;
+	site->last_ns = e->time_ns;
+	site->bytes_total += gt_entry_bytes(e);
+	count_alive(l, e, site, e->time_ns);
+}
+
+void gt_account_end(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e);
+	uint64_t bytes = gt_entry_bytes(e);
+
+	save_peak(l, site);
+	touch(l, site);
+	tally->ended++;
+	tally->live--;
+	tally->bytes_live -= bytes;
+	site->live--;
+	site->bytes_live -= bytes;
+	add_bytes(l, e, 0 - bytes);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_breakdown_remove(&l->breakdown, e, bytes);
+}
+
+/* The end of an entry is undone: it was none. */
+void gt_account_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t time_ns)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+
+	l->tally[fn->api][fn->kind].ended--;
+	l->revived++;
+	count_alive(l, e, site_at(l, e), time_ns);
+}
+
+/* Takes an entry off those that ended processes left. */
+void gt_account_forget_gone(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_site *site = site_at(l, e);
+
+	save_peak(l, site);
+	l->gone--;
+	l->tally[fn->api][fn->kind].gone--;
+	site->gone--;
+}
+
+void gt_account_peak(struct gt_ledger *l)
+{
+	for (size_t i = 0; i < l->site_count; i++)
+		save_peak(l, &l->sites[i]);
+}

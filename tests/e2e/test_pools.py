@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Blocks of PyTorch's allocator, over the stand-in driver: each is seen, counted once and passed on."""
+import os
+import pathlib
+import subprocess
+import sys
+
+GENERATIONS = (1, 2, 3)
+
+
+def cuda(case, **more):
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("built without a CUDA toolkit")
+    if not (case.build / "libgputrack_preload.so").exists():
+        case.skip("the preloaded library is not built for this processor")
+    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
+
+
+def program(case, generation, mode, *more):
+    library = case.build / f"tests/fake/torch/libc10_cuda_{generation}.so"
+    return [case.program("torch_pool"), str(library), mode, *map(str, more)]
+
+
+def record(case, recording, command, *options):
+    return case.gputrack("run", "-q", "-o", recording, *options, *command, env=cuda(case))
+
+
+def functions(events):
+    return [event["function"] for event in events if event["function"].startswith("torch")]
+
+
+def test_live_and_reserved_bytes_are_the_allocators_own(case):
+    """At 1,000 moments of each mode, with what is fragmented and the largest free piece."""
+    for mode in ("plain", "expandable", "private"):
+        for generation, moments in ((1, 50), (2, 50), (3, 1000)):
+            command = program(case, generation, mode, moments, generation)
+            bare = case.run(*command, env=cuda(case))
+            traced = record(case, "a.gt", command)
+            assert (traced.out, traced.err, traced.status) == (bare.out, bare.err, 0), (mode, generation, traced.err)
+            said = case.run(case.program("pool_moments"), str(case.path("a.gt")))
+            assert said.status == 0, said.err
+            lines = traced.out.splitlines()
+            assert said.out.splitlines() == lines[:-1] and len(lines) == moments + 1, (mode, generation)
+
+
+def test_every_report_reaches_the_allocators_own_function(case):
+    """Of each generation; the last line is what arrived there."""
+    for generation in GENERATIONS:
+        done = record(case, "a.gt", program(case, generation, "keep", 20))
+        assert done.out == "40 blocks, 20 freed, 0 shortages\n", done.out
+        seen = functions(case.events("a.gt"))
+        assert seen.count("torchBlock") == 40 and seen.count("torchBlockFreed") == 20, seen
+
+
+def test_kept_blocks_are_the_leak_and_segments_are_not(case):
+    record(case, "a.gt", program(case, 3, "keep", 500))
+    report = case.report("a.gt", "leakage")
+    groups = report["groups"]
+    assert [(g["kind"], g["count"]) for g in groups] == [("PyTorch block", 500)], groups
+    assert "keep_block" in [frame["function"] for frame in groups[0]["stack"]]
+    peak = case.report("a.gt", "watermark")
+    assert sum(g["bytes"] for g in peak["groups"]) == peak["totals"]["bytes"]
+    kinds = {g["kind"] for g in peak["groups"]}
+    assert kinds == {"PyTorch block", "PyTorch cache segment"}, kinds
+    sites = case.report("a.gt", "sites")
+    assert "device memory" not in {g["kind"] for g in sites["groups"]}, sites["groups"]
+
+
+def test_without_pools_segments_are_what_is_left(case):
+    record(case, "a.gt", program(case, 3, "keep", 500), "--pools", "none")
+    assert not functions(case.events("a.gt"))
+    assert {g["kind"] for g in case.report("a.gt", "leakage")["groups"]} == {"device memory"}
+
+
+def test_blocks_in_main_memory_are_recorded_where_asked_for(case):
+    command = program(case, 2, "cpu", 10)
+    assert record(case, "a.gt", command).out == "10 blocks, 9 freed, 0 shortages\n"
+    assert not functions(case.events("a.gt"))
+    assert record(case, "a.gt", command, "--pools", "cpu").out == "10 blocks, 9 freed, 0 shortages\n"
+    seen = functions(case.events("a.gt"))
+    assert seen.count("torchCpuBlock") == 10 and seen.count("torchCpuBlockFreed") == 9, seen
+    assert case.report("a.gt", "leakage")["groups"][0]["kind"] == "PyTorch CPU block"
+
+
+def test_memory_that_ran_out(case):
+    done = record(case, "a.gt", program(case, 3, "shortage"))
+    assert done.out == "1\n0 blocks, 0 freed, 1 shortages\n", done.out
+    event = [e for e in case.events("a.gt") if e["function"] == "torchOutOfMemory"]
+    assert len(event) == 1 and event[0]["outcome"] == "failed", event
+    text = case.gputrack("report", "a.gt").out
+    assert "OUT OF MEMORY" in text and "1.00 PiB requested by torchOutOfMemory" in text, text
+
+
+LOOK = """
+import ctypes, os
+try:
+    print(ctypes.CDLL(None)._ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE)
+except AttributeError:
+    print("none")
+print("libgputrack_preload" in open("/proc/self/maps").read(), "libgputrack_pool" in open("/proc/self/maps").read())
+"""
+
+
+def test_a_program_without_such_an_allocator_does_not_notice(case):
+    """It finds none of the functions by dlsym, and has the door's library no sooner than a block."""
+    done = record(case, "a.gt", [sys.executable, "-c", LOOK])
+    assert done.out == "none\nTrue False\n", done.out
+    done = record(case, "a.gt", [sys.executable, "-c", LOOK], "--pools", "cpu")
+    assert done.out == "none\nTrue False\n", done.out
+
+
+KEEP = """
+import torch
+kept = []
+def step(i):
+    x = torch.randn(64, 64)
+    kept.append((x @ x).clone())
+for i in range(30):
+    step(i)
+import os
+os._exit(0)
+"""
+
+
+def test_tensors_of_debians_pytorch(case):
+    """On the CPU: kept tensors are named at their line."""
+    python = "/usr/bin/python3"
+    if not os.path.exists(python) or subprocess.run([python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
+        case.skip("PyTorch is not installed")
+    script = pathlib.Path(case.path("keep.py"))
+    script.write_text(KEEP)
+    done = case.gputrack("run", "-q", "--pools", "cpu", "-o", "a.gt", python, str(script))
+    assert done.status == 0, done.err
+    biggest = case.report("a.gt", "leakage")["groups"][0]
+    assert (biggest["kind"], biggest["count"], biggest["bytes"]) == ("PyTorch CPU block", 30, 30 * 64 * 64 * 4), biggest
+    assert ("keep.py", 6) in {(os.path.basename(f["file"] or ""), f["line"]) for f in biggest["stack"]}, biggest["stack"]
