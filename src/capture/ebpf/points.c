@@ -112,7 +112,9 @@ int gt_points_api(int fd, uint64_t size)
 	int found = -1;
 
 	for (int api = 0; api < GT_API_COUNT; api++) {
-		size_t count = gt_points_find(fd, size, (enum gt_api)api, GT_POINTS_ALL, points);
+		size_t count = prefixes[api] ? gt_points_find(fd, size, (enum gt_api)api,
+							      GT_POINTS_ALL, points) :
+					       0;
 
 		if (count > most) {
 			most = count;
