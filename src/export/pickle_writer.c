@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -34,14 +35,14 @@ enum {
 
 static void op(struct gt_pickle_writer *w, int opcode)
 {
-	putc(opcode, w->out);
+	putc_unlocked(opcode, w->out);
 }
 
 /* The low `bytes` bytes of a number, the lowest first. */
 static void low(struct gt_pickle_writer *w, uint64_t value, unsigned bytes)
 {
 	for (; bytes; bytes--, value >>= 8)
-		putc((int)(value & 0xff), w->out);
+		putc_unlocked((int)(value & 0xff), w->out);
 }
 
 void gt_pickle_begin(struct gt_pickle_writer *w, FILE *out)
@@ -84,9 +85,22 @@ static void text_value(struct gt_pickle_writer *w, const char *text)
 	valid = gt_utf8_repair(text);
 	op(w, BINUNICODE);
 	low(w, strlen(valid), 4);
-	fputs(valid, w->out);
+	fputs_unlocked(valid, w->out);
 	free(valid);
 	w->text_numbers[number] = gt_pickle_number(w) + 1;
+}
+
+static void key_value(struct gt_pickle_writer *w, const char *key)
+{
+	size_t slot = gt_mix64((uintptr_t)key) % GT_PICKLE_KEPT;
+
+	if (w->keys[slot].key == key) {
+		refer(w, w->keys[slot].number);
+		return;
+	}
+	text_value(w, key);
+	w->keys[slot].key = key;
+	w->keys[slot].number = w->text_numbers[gt_intern_find(w->texts, key, strlen(key) + 1)] - 1;
 }
 
 /* Begins an element; a batch is closed when it is full, so that no reader needs a long stack. */
@@ -104,7 +118,7 @@ static void element(struct gt_pickle_writer *w, const char *key)
 	if (!(*count)++)
 		op(w, MARK);
 	if (key)
-		text_value(w, key);
+		key_value(w, key);
 }
 
 static void open_new(struct gt_pickle_writer *w, const char *key, int opcode, char close)

@@ -12,7 +12,7 @@
 
 #include "base/containers.h"
 
-enum { GT_PICKLE_DEPTH = 8, GT_PICKLE_BATCH = 1000 };
+enum { GT_PICKLE_DEPTH = 8, GT_PICKLE_BATCH = 1000, GT_PICKLE_KEPT = 64 };
 
 struct gt_pickle_writer {
 	FILE *out;
@@ -20,6 +20,10 @@ struct gt_pickle_writer {
 	uint32_t *text_numbers; /* by number in `texts`: + 1; 0: not written */
 	size_t text_room;
 	uint32_t next; /* the next object's number */
+	struct {
+		const char *key;
+		uint32_t number;
+	} keys[GT_PICKLE_KEPT]; /* by address: each entry has the same keys */
 	unsigned depth;
 	struct {
 		char close;     /* the opcode that takes its elements */
@@ -31,7 +35,7 @@ void gt_pickle_begin(struct gt_pickle_writer *w, FILE *out);
 /* The end: nothing may be open. */
 void gt_pickle_end(struct gt_pickle_writer *w);
 
-/* `key`: in a dictionary; NULL: an element of a list. */
+/* `key`: in a dictionary, a constant; NULL: an element of a list. */
 void gt_pickle_put_dict(struct gt_pickle_writer *w, const char *key);
 void gt_pickle_put_list(struct gt_pickle_writer *w, const char *key);
 void gt_pickle_close(struct gt_pickle_writer *w);
