@@ -12,13 +12,13 @@
 struct gt_pool_birth {
 	uint64_t size;   /* the ledger moves bytes from segments to blocks; this is the whole */
 	uint32_t number; /* of the birth */
-	uint8_t is_known;
+	uint16_t place;
+	bool is_known;
 };
 
 static bool is_block(enum gt_kind kind)
 {
-	(void)kind;
-	return false;
+	return gt_kinds[kind].habits & GT_POOLED;
 }
 
 /* Ranges of addresses that blocks of a pool may lie in. */
@@ -75,10 +75,23 @@ static void find_segment(struct roles *r, const struct gt_entry *block)
 		h->roles[h->births[slot].number] = GT_POOL_BEHIND;
 }
 
-static void note_birth(struct gt_pool_history *h, const struct gt_entry *entry, uint32_t slot)
+/* A mapping is where its memory is. */
+static uint16_t place_of(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	const struct gt_entry *held =
+		gt_entry_kind(entry) == GT_HELD_MAPPING ? gt_live_held_by(&l->live, entry) : NULL;
+
+	return held ? held->place : entry->place;
+}
+
+static void note_birth(struct gt_pool_history *h, const struct gt_ledger *l,
+		       const struct gt_entry *entry, uint32_t slot, size_t number)
 {
 	GT_REACH(h->births, h->slot_room, slot);
-	h->births[slot] = (struct gt_pool_birth){ entry->size, (uint32_t)h->birth_count, true };
+	h->births[slot] = (struct gt_pool_birth){ .size = entry->size,
+						  .number = (uint32_t)number,
+						  .place = place_of(l, entry),
+						  .is_known = true };
 }
 
 static void first_born(void *context, const struct gt_entry *entry, uint32_t slot)
@@ -89,9 +102,8 @@ static void first_born(void *context, const struct gt_entry *entry, uint32_t slo
 
 	if (!is_device_memory(kind))
 		return;
-	if (kind != GT_HELD_MAPPING)
-		device_of(h, entry->process, entry->place);
-	note_birth(h, entry, slot);
+	note_birth(h, r->ledger, entry, slot, h->birth_count);
+	device_of(h, entry->process, h->births[slot].place);
 	GT_REACH(h->roles, h->role_room, h->birth_count);
 	h->roles[h->birth_count++] = is_block(kind)          ? GT_POOL_BLOCK :
 				     kind == GT_HELD_MAPPING ? GT_POOL_NOTHING :
@@ -144,7 +156,7 @@ static bool add_rest(void *context, const struct gt_entry *entry)
 		.address = entry->handle,
 		.size = birth->size,
 		.stack = entry->stack,
-		.device = (uint32_t)device_of(h, entry->process, entry->place),
+		.device = (uint32_t)device_of(h, entry->process, birth->place),
 		.role = role,
 	};
 	return true;
@@ -230,21 +242,18 @@ struct reading {
 	const struct gt_pool_device *device;
 	void (*each)(void *context, const struct gt_pool_event *event);
 	void *context;
+	const struct gt_ledger *ledger;
 	uint64_t now_ns;
 	size_t births;
 };
-
-static bool is_here(const struct reading *r, const struct gt_entry *entry)
-{
-	return entry->process == r->device->process && entry->place == r->device->place;
-}
 
 static void tell(const struct reading *r, enum gt_pool_event_type type,
 		 const struct gt_entry *entry, const struct gt_pool_birth *birth)
 {
 	enum gt_pool_role role = r->history->roles[birth->number];
 
-	if (!is_told(role, entry, birth->size))
+	if (entry->process != r->device->process || birth->place != r->device->place ||
+	    !is_told(role, entry, birth->size))
 		return;
 	r->each(r->context, &(struct gt_pool_event){ .type = type,
 						     .role = role,
@@ -261,10 +270,8 @@ static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 
 	if (!is_device_memory(gt_entry_kind(entry)))
 		return;
-	GT_REACH(h->births, h->slot_room, slot);
-	h->births[slot] = (struct gt_pool_birth){ entry->size, (uint32_t)r->births++, true };
-	if (is_here(r, entry))
-		tell(r, GT_POOL_BORN, entry, &h->births[slot]);
+	note_birth(h, r->ledger, entry, slot, r->births++);
+	tell(r, GT_POOL_BORN, entry, &h->births[slot]);
 }
 
 static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
@@ -272,8 +279,7 @@ static void ended(void *context, const struct gt_entry *entry, uint32_t slot, en
 	struct reading *r = context;
 	struct gt_pool_history *h = r->history;
 
-	if (slot < h->slot_room && h->births[slot].is_known && by != GT_ENDED_BY_PROCESS &&
-	    is_here(r, entry))
+	if (slot < h->slot_room && h->births[slot].is_known && by != GT_ENDED_BY_PROCESS)
 		tell(r, GT_POOL_ENDED, entry, &h->births[slot]);
 	forget_birth(h, slot, by);
 }
@@ -282,7 +288,7 @@ static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	struct reading *r = context;
 
-	(void)l;
+	r->ledger = l;
 	r->now_ns = time_ns;
 }
 

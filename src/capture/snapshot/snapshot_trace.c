@@ -13,13 +13,13 @@
 #include "capture/snapshot/address_set.h"
 #include "trace/layout.h"
 
-/* The rows of the events; nobody calls them. */
+/* What a live recording has of the same. Parts of expandable segments are as good as segments. */
 enum {
-	ROW_BLOCK = GT_FN_nsysDeviceAllocation,
-	ROW_BLOCK_FREED = GT_FN_nsysDeviceDeallocation,
-	ROW_OUT_OF_MEMORY = GT_FN_nsysDeviceAllocation,
-	ROW_SEGMENT = GT_FN_NONE,
-	ROW_SEGMENT_FREED = GT_FN_NONE,
+	ROW_BLOCK = GT_FN_torchBlock,
+	ROW_BLOCK_FREED = GT_FN_torchBlockFreed,
+	ROW_OUT_OF_MEMORY = GT_FN_torchOutOfMemory,
+	ROW_SEGMENT = GT_FN_cuMemAlloc_v2,
+	ROW_SEGMENT_FREED = GT_FN_cuMemFree_v2,
 };
 
 enum { HISTORIES_MAX = 1024, OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
@@ -38,7 +38,7 @@ enum { ALIVE, FREE_REQUESTED, AT_END };
 struct part {
 	uint64_t address, size;
 	uint32_t stack;
-	bool is_alive;
+	bool is_alive, is_at_end;
 };
 
 struct history {
@@ -178,8 +178,7 @@ static void write_event(struct gt_snapshot_trace *t, uint32_t number, struct gt_
 
 	e.time_ns = h->last_ns;
 	e.place = (uint16_t)(number + 1);
-	if (e.function)
-		gt_lane_event(h->lane, &e);
+	gt_lane_event(h->lane, &e);
 }
 
 /* Something that is freed, or there at the end, although nothing has created it. */
@@ -262,7 +261,7 @@ static void note_part(struct history *h, uint64_t address, uint64_t size, uint32
 {
 	GT_GROW(h->parts, h->part_count, h->part_room);
 	gt_ranges_put(&h->ranges, address, size, (uint32_t)h->part_count);
-	h->parts[h->part_count++] = (struct part){ address, size, stack, true };
+	h->parts[h->part_count++] = (struct part){ address, size, stack, true, false };
 }
 
 static struct gt_event segment_event(uint64_t address, uint64_t size, uint32_t stack)
@@ -405,12 +404,12 @@ void gt_snapshot_trace_segment(struct gt_snapshot_trace *t, const struct gt_snap
 		uint64_t size = unknown_at(h, at, end, &known);
 
 		if (known) {
+			known->is_at_end = true;
 			at = known->address + known->size;
 			continue;
 		}
 		add_before(t, number, segment_event(at, size, s->stack));
 		note_part(h, at, size, s->stack);
-		at += size;
 	}
 }
 
@@ -437,26 +436,32 @@ void gt_snapshot_trace_block(struct gt_snapshot_trace *t, const struct gt_snapsh
 }
 
 /* The segments say what is alive at the end, not a history that may miss frees. */
-static void end_blocks(struct gt_snapshot_trace *t, uint32_t number)
+static void end_rest(struct gt_snapshot_trace *t, uint32_t number)
 {
-	const struct gt_address_set *blocks = &t->histories[number]->blocks;
+	struct history *h = t->histories[number];
+	const struct gt_address_set *blocks = &h->blocks;
 
 	for (size_t i = 0; i < blocks->size; i++)
 		if (blocks->addresses[i] && blocks->states[i] == ALIVE)
 			write_event(t, number,
 				    (struct gt_event){ .function = ROW_BLOCK_FREED,
 						       .handle = blocks->addresses[i] });
+	for (size_t i = 0; i < h->part_count; i++)
+		if (h->parts[i].is_alive && !h->parts[i].is_at_end)
+			remove_part(t, number, &h->parts[i], 0);
 }
 
 static void write_before(struct gt_snapshot_trace *t, uint64_t start_ns)
 {
 	struct gt_lane *lane = gt_lane_acquire(t->writer, 0, "");
 
-	for (size_t i = 0; lane && i < t->before_count; i++) {
-		t->before[i].time_ns = start_ns;
-		if (t->before[i].function)
-			gt_lane_event(lane, &t->before[i]);
-	}
+	/* blocks lie in segments that exist */
+	for (int blocks = 0; lane && blocks < 2; blocks++)
+		for (size_t i = 0; i < t->before_count; i++) {
+			t->before[i].time_ns = start_ns;
+			if ((t->before[i].function == ROW_BLOCK) == blocks)
+				gt_lane_event(lane, &t->before[i]);
+		}
 }
 
 /* The time of the first entry, less a moment in which everything before it is created. */
@@ -497,7 +502,7 @@ int gt_snapshot_trace_end(struct gt_snapshot_trace *t, bool has_state, struct gt
 	import->duration_ns = end_ns - start_ns;
 	name_places(t);
 	for (uint32_t i = 0; has_state && i < t->history_count; i++)
-		end_blocks(t, i);
+		end_rest(t, i);
 	write_before(t, start_ns);
 	/* the program ran on */
 	gt_writer_info(t->writer, "went_on", "1", 1);
