@@ -24,10 +24,10 @@ static void describe_history(const struct gt_snapshot_import *s, struct gt_impor
 		       gt_format_count(b, s->frees), gt_plural(s->frees, "free", "frees"),
 		       s->devices, gt_plural(s->devices, "GPU", "GPUs"));
 	if (s->before) {
-		gt_import_line(lines, "%s %s, %s, allocated before the history begins",
-			       gt_format_count(a, s->before),
-			       gt_plural(s->before, "block was", "blocks were"),
-			       gt_format_bytes(b, s->before_bytes));
+		gt_import_line(
+			lines, "%s %s, %s, %s allocated before the history begins",
+			gt_format_count(a, s->before), gt_plural(s->before, "block", "blocks"),
+			gt_format_bytes(b, s->before_bytes), gt_plural(s->before, "was", "were"));
 		if (s->before_named < s->before)
 			gt_import_line(lines, "; %s without a call stack",
 				       gt_format_count(a, s->before - s->before_named));

@@ -8,8 +8,11 @@
 #include "base/mem.h"
 #include "replay/replay.h"
 
+enum { UNIT = 512 };
+
 /* What lives in a slot of the ledger. */
 struct gt_pool_birth {
+	uint64_t address;
 	uint64_t size;   /* the ledger moves bytes from segments to blocks; this is the whole */
 	uint32_t number; /* of the birth */
 	uint16_t place;
@@ -43,36 +46,37 @@ static size_t device_of(struct gt_pool_history *h, uint16_t process, uint16_t pl
 }
 
 /* Snapshots have signed addresses. */
-static bool is_told(enum gt_pool_role role, const struct gt_entry *entry, uint64_t size)
+static bool is_told(enum gt_pool_role role, const struct gt_pool_birth *birth)
 {
-	return role != GT_POOL_BEHIND && role != GT_POOL_NOTHING && size && size <= INT64_MAX &&
-	       entry->handle <= INT64_MAX - size;
+	return role != GT_POOL_BEHIND && role != GT_POOL_NOTHING && birth->size &&
+	       birth->size <= INT64_MAX && birth->address <= INT64_MAX - birth->size;
 }
 
-/* The first reading: roles. */
+/*
+ * Addresses. A snapshot is of one process, whose memory does not overlap: other processes' is moved
+ * away, and handles that are no addresses get some of their own.
+ */
+#define PROCESS_ROOM ((uint64_t)1 << 48)
+#define OWN_ROOM     ((uint64_t)1 << 62)
 
-struct roles {
-	struct gt_pool_history *history;
-	const struct gt_ledger *ledger;
-};
-
-static void find_segment(struct roles *r, const struct gt_entry *block)
+static bool is_taken(const struct gt_pool_history *h, uint16_t process, uint64_t address)
 {
-	struct gt_pool_history *h = r->history;
 	uint32_t slot;
-	const struct gt_entry *segment, *behind;
 
-	if (!gt_ranges_find(&h->ranges[block->process], block->handle, &slot) ||
-	    slot >= h->slot_room || !h->births[slot].is_known)
-		return;
-	h->roles[h->births[slot].number] = GT_POOL_SEGMENT;
-	segment = gt_live_at(&r->ledger->live, slot);
-	if (gt_entry_kind(segment) != GT_HELD_MAPPING)
-		return;
-	behind = gt_live_held_by(&r->ledger->live, segment);
-	slot = behind ? gt_live_slot(&r->ledger->live, behind) : UINT32_MAX;
-	if (slot < h->slot_room && h->births[slot].is_known)
-		h->roles[h->births[slot].number] = GT_POOL_BEHIND;
+	if (!gt_ranges_find(&h->ranges[process], address, &slot) || !h->births[slot].is_known)
+		return false;
+	address += process * PROCESS_ROOM;
+	return address - h->births[slot].address < h->births[slot].size;
+}
+
+static bool keeps_address(const struct gt_pool_history *h, const struct gt_entry *e)
+{
+	if (e->handle >= PROCESS_ROOM || e->size > PROCESS_ROOM - e->handle ||
+	    e->process >= OWN_ROOM / PROCESS_ROOM)
+		return false;
+	return is_block(gt_entry_kind(e)) ||
+	       (has_addresses(gt_entry_kind(e)) && !is_taken(h, e->process, e->handle) &&
+		!is_taken(h, e->process, e->handle + e->size - 1));
 }
 
 /* A mapping is where its memory is. */
@@ -84,14 +88,74 @@ static uint16_t place_of(const struct gt_ledger *l, const struct gt_entry *entry
 	return held ? held->place : entry->place;
 }
 
+/* The same in each reading. */
 static void note_birth(struct gt_pool_history *h, const struct gt_ledger *l,
-		       const struct gt_entry *entry, uint32_t slot, size_t number)
+		       const struct gt_entry *e, uint32_t slot)
 {
+	struct gt_pool_birth birth = { .size = e->size,
+				       .number = (uint32_t)h->births_read++,
+				       .place = place_of(l, e),
+				       .is_known = true };
+
 	GT_REACH(h->births, h->slot_room, slot);
-	h->births[slot] = (struct gt_pool_birth){ .size = entry->size,
-						  .number = (uint32_t)number,
-						  .place = place_of(l, entry),
-						  .is_known = true };
+	GT_REACH(h->ranges, h->range_count, e->process);
+	if (keeps_address(h, e)) {
+		birth.address = e->handle + e->process * PROCESS_ROOM;
+		if (!is_block(gt_entry_kind(e)))
+			gt_ranges_put(&h->ranges[e->process], e->handle, e->size, slot);
+	} else {
+		birth.address = OWN_ROOM + h->own_used;
+		h->own_used += e->size < OWN_ROOM ? (e->size + UNIT - 1) / UNIT * UNIT : 0;
+	}
+	h->births[slot] = birth;
+}
+
+static void begin_reading(struct gt_pool_history *h)
+{
+	for (size_t i = 0; i < h->range_count; i++) {
+		gt_ranges_fini(&h->ranges[i]);
+		h->ranges[i] = (struct gt_ranges){ 0 };
+	}
+	for (size_t i = 0; i < h->slot_room; i++)
+		h->births[i].is_known = false;
+	h->births_read = h->own_used = 0;
+}
+
+/* The first reading: roles. */
+
+struct roles {
+	struct gt_pool_history *history;
+	const struct gt_ledger *ledger;
+};
+
+/* Blocks lie in it. Returns the address after it. */
+static uint64_t mark_segment(struct roles *r, uint16_t process, uint32_t slot)
+{
+	struct gt_pool_history *h = r->history;
+	const struct gt_pool_birth *birth = &h->births[slot];
+	const struct gt_entry *segment = gt_live_at(&r->ledger->live, slot), *behind = NULL;
+	uint32_t other;
+
+	h->roles[birth->number] = GT_POOL_SEGMENT;
+	if (gt_entry_kind(segment) == GT_HELD_MAPPING)
+		behind = gt_live_held_by(&r->ledger->live, segment);
+	other = behind ? gt_live_slot(&r->ledger->live, behind) : UINT32_MAX;
+	if (other < h->slot_room && h->births[other].is_known)
+		h->roles[h->births[other].number] = GT_POOL_BEHIND;
+	return birth->address - process * PROCESS_ROOM + birth->size;
+}
+
+/* A block may lie in several adjacent mappings. */
+static void find_segments(struct roles *r, const struct gt_entry *block)
+{
+	struct gt_pool_history *h = r->history;
+	uint64_t at = block->handle, end = block->handle + block->size;
+	uint32_t slot;
+
+	while (at < end && is_taken(h, block->process, at) &&
+	       gt_ranges_find(&h->ranges[block->process], at, &slot) &&
+	       h->roles[h->births[slot].number] != GT_POOL_BLOCK)
+		at = mark_segment(r, block->process, slot);
 }
 
 static void first_born(void *context, const struct gt_entry *entry, uint32_t slot)
@@ -102,17 +166,15 @@ static void first_born(void *context, const struct gt_entry *entry, uint32_t slo
 
 	if (!is_device_memory(kind))
 		return;
-	note_birth(h, r->ledger, entry, slot, h->birth_count);
+	note_birth(h, r->ledger, entry, slot);
 	device_of(h, entry->process, h->births[slot].place);
-	GT_REACH(h->roles, h->role_room, h->birth_count);
-	h->roles[h->birth_count++] = is_block(kind)          ? GT_POOL_BLOCK :
-				     kind == GT_HELD_MAPPING ? GT_POOL_NOTHING :
-							       GT_POOL_PLAIN;
-	GT_REACH(h->ranges, h->range_count, entry->process);
+	GT_REACH(h->roles, h->role_room, h->births[slot].number);
+	h->roles[h->births[slot].number] = kind == GT_CACHED_MEMORY ? GT_POOL_SEGMENT :
+					   is_block(kind)           ? GT_POOL_BLOCK :
+					   kind == GT_HELD_MAPPING  ? GT_POOL_NOTHING :
+								      GT_POOL_PLAIN;
 	if (is_block(kind))
-		find_segment(r, entry);
-	else if (has_addresses(kind))
-		gt_ranges_put(&h->ranges[entry->process], entry->handle, entry->size, slot);
+		find_segments(r, entry);
 }
 
 static void forget_birth(struct gt_pool_history *h, uint32_t slot, enum gt_ended_by by)
@@ -149,11 +211,11 @@ static bool add_rest(void *context, const struct gt_entry *entry)
 	if (!birth || !birth->is_known || !is_device_memory(gt_entry_kind(entry)))
 		return true;
 	role = h->roles[birth->number];
-	if (!is_told(role, entry, birth->size))
+	if (!is_told(role, birth))
 		return true;
 	GT_GROW(h->rest, h->rest_count, h->rest_room);
 	h->rest[h->rest_count++] = (struct gt_pool_rest){
-		.address = entry->handle,
+		.address = birth->address,
 		.size = birth->size,
 		.stack = entry->stack,
 		.device = (uint32_t)device_of(h, entry->process, birth->place),
@@ -244,7 +306,6 @@ struct reading {
 	void *context;
 	const struct gt_ledger *ledger;
 	uint64_t now_ns;
-	size_t births;
 };
 
 static void tell(const struct reading *r, enum gt_pool_event_type type,
@@ -253,11 +314,11 @@ static void tell(const struct reading *r, enum gt_pool_event_type type,
 	enum gt_pool_role role = r->history->roles[birth->number];
 
 	if (entry->process != r->device->process || birth->place != r->device->place ||
-	    !is_told(role, entry, birth->size))
+	    !is_told(role, birth))
 		return;
 	r->each(r->context, &(struct gt_pool_event){ .type = type,
 						     .role = role,
-						     .address = entry->handle,
+						     .address = birth->address,
 						     .size = birth->size,
 						     .time_ns = r->now_ns,
 						     .stack = entry->stack });
@@ -270,7 +331,7 @@ static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 
 	if (!is_device_memory(gt_entry_kind(entry)))
 		return;
-	note_birth(h, r->ledger, entry, slot, r->births++);
+	note_birth(h, r->ledger, entry, slot);
 	tell(r, GT_POOL_BORN, entry, &h->births[slot]);
 }
 
@@ -292,6 +353,20 @@ static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
 	r->now_ns = time_ns;
 }
 
+/* The first device of a process has what nobody knows the device of. */
+static bool is_on_device(const struct reading *r, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_pool_device *first = r->history->devices;
+
+	if (process != r->device->process)
+		return false;
+	if (event->place)
+		return event->place == r->device->place;
+	while (first->process != process)
+		first++;
+	return first == r->device;
+}
+
 static void look_for_shortage(void *context, const struct gt_ledger *l,
 			      const struct gt_event *event, uint32_t process)
 {
@@ -299,8 +374,8 @@ static void look_for_shortage(void *context, const struct gt_ledger *l,
 	const struct gt_function *fn = &gt_functions[event->function];
 
 	(void)l;
-	if (!event->failed || process != r->device->process || event->place != r->device->place ||
-	    fn->effect != GT_CREATE || !gt_result_is_out_of_memory(fn->api, event->result))
+	if (!event->failed || fn->effect != GT_CREATE || !is_on_device(r, event, process) ||
+	    !gt_result_is_out_of_memory(fn->api, event->result))
 		return;
 	r->each(r->context, &(struct gt_pool_event){ .type = GT_POOL_SHORTAGE,
 						     .size = event->size,
@@ -317,8 +392,7 @@ void gt_pool_history_each(struct gt_pool_history *h, size_t device,
 	};
 	struct gt_live_observer observer = { born, ended, &r };
 
-	for (size_t i = 0; i < h->slot_room; i++)
-		h->births[i].is_known = false;
+	begin_reading(h);
 	gt_ledger_free(replay(h->export, &observer,
 			      &(struct gt_replay){ .before = before, .each = look_for_shortage }));
 }

@@ -38,13 +38,15 @@ struct gt_pool_history {
 	struct gt_pool_device *devices;
 	size_t device_count, device_room;
 	uint8_t *roles; /* of each birth, in order */
-	size_t birth_count, role_room;
+	size_t role_room;
 	struct gt_pool_rest *rest; /* by device and address, segments before their blocks */
 	size_t rest_count, rest_room;
 	struct gt_ranges *ranges; /* by process: address -> birth */
 	size_t range_count;
 	struct gt_pool_birth *births; /* by slot: what lives there */
 	size_t slot_room;
+	/* of the reading that is going on */
+	uint64_t births_read, own_used;
 };
 
 /* Reads the recording. */

@@ -7,6 +7,7 @@ import pickle
 import pickletools
 import subprocess
 
+import test_pools
 from pages import recordings
 from torch_snapshot import Pool, save
 
@@ -105,6 +106,25 @@ def test_recordings_of_every_api_come_back(case):
         done = case.gputrack("import", "out.pickle", "-q", "-o", "y.gt")
         assert done.status == 0, done.err
         assert state(case, "y.gt") == state(case, recording), name
+
+
+def test_a_recorded_pool_comes_back(case):
+    """Segments of the driver with the pool's blocks in them; parts of expandable ones are joined."""
+    for mode in ("plain", "expandable", "private"):
+        done = test_pools.record(case, "a.gt", test_pools.program(case, 3, mode, 40, 3))
+        assert done.status == 0, done.err
+        kinds = {k["kind"]: k for k in case.report("a.gt", "summary")["kinds"]}
+        whole = pickle.loads(export(case, "a.gt"))
+        check_segments(whole["segments"])
+        blocks = [b for s in whole["segments"] for b in s["blocks"] if b["state"] == "active_allocated"]
+        block = kinds["PyTorch block"]
+        assert len(blocks) == block["live"] > 0
+        assert sum(b["requested_size"] for b in blocks) == block["live_bytes"]
+        assert sum(s["total_size"] for s in whole["segments"]) == \
+            sum(k["live_bytes"] for k in kinds.values()), mode
+        done = case.gputrack("import", "out.pickle", "-q", "-o", "y.gt")
+        assert done.status == 0, done.err
+        assert state(case, "y.gt") == state(case, "a.gt"), mode
 
 
 def test_running_out_of_memory_is_an_entry(case):

@@ -38,7 +38,8 @@ class Pool:
         self.trace, self.segments, self.time = [], [], PREFIX
         self.next = 0x7f0000000000 + device * (1 << 40)
         self.live, self.pending = {}, {}  # address: (requested, rounded, stack)
-        self.bytes = self.peak = 0        # requested
+        self.bytes = 0                    # requested
+        self.reserved = self.peak = 0     # of segments
         self.made = self.ended = 0
 
     def entry(self, action, address, size, stack, **more):
@@ -52,6 +53,8 @@ class Pool:
         new = {"address": self.next, "size": size, "stack": stack}
         self.next += size if self.expandable else size + 2 * MIB
         self.segments.append(new)
+        self.reserved += size
+        self.peak = max(self.peak, self.reserved)
         self.entry(action, new["address"], size, stack)
         return new
 
@@ -80,7 +83,6 @@ class Pool:
         self.entry("alloc", address, size, stack)
         self.made += 1
         self.bytes += size
-        self.peak = max(self.peak, self.bytes)
         return address
 
     def free(self, address, complete=True):
@@ -101,6 +103,7 @@ class Pool:
         for segment in list(self.segments):
             if not any(segment["address"] <= a < segment["address"] + segment["size"] for a in used):
                 self.segments.remove(segment)
+                self.reserved -= segment["size"]
                 self.entry("segment_unmap" if self.expandable else "segment_free", segment["address"],
                            segment["size"], [MAIN])
 

@@ -13,12 +13,12 @@
 #include "capture/snapshot/address_set.h"
 #include "trace/layout.h"
 
-/* What a live recording has of the same. Parts of expandable segments are as good as segments. */
+/* As in a ledger of a live recording. A part of an expandable segment is as good as a segment. */
 enum {
 	ROW_BLOCK = GT_FN_torchBlock,
 	ROW_BLOCK_FREED = GT_FN_torchBlockFreed,
 	ROW_OUT_OF_MEMORY = GT_FN_torchOutOfMemory,
-	ROW_SEGMENT = GT_FN_cuMemAlloc_v2,
+	ROW_SEGMENT = GT_FN_cudaPoolSegment,
 	ROW_SEGMENT_FREED = GT_FN_cuMemFree_v2,
 };
 
