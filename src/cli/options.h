@@ -51,7 +51,7 @@ struct gt_texts {
 
 /* Indexes into an option's `choices`, in the order given; the last list wins. */
 struct gt_choices {
-	int list[8];
+	int list[16];
 	size_t count;
 };
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import nsys_export
+import odd_exports
 import torch_snapshot
 
 COMMANDS = [
@@ -106,3 +107,17 @@ def test_reading_bad_input_leaks_no_memory(case):
             if how == "folder":
                 case.path(name).rmdir()
                 case.path(name).write_bytes(b"")
+
+
+def test_reading_odd_exports_leaks_no_memory(case):
+    """One in six of them; all in the long form."""
+    case.path("lsan.supp").write_text(LIBRARIES)
+    odd = list({**odd_exports.REFUSED, **odd_exports.READ}.items())
+    for name, (words, maker) in odd if os.environ.get("GPUTRACK_TEST_LONG") else odd[::6]:
+        path = case.path(f"{name}.sqlite")
+        os.rename(maker(path) or path, path)
+        check(case, f"import {name}.sqlite -q -o r.gt")
+        if case.path("r.gt").is_dir():
+            for analysis in ("summary", "idle", "unified"):
+                check(case, f"report r.gt -a {analysis}")
+            shutil.rmtree(case.path("r.gt"))

@@ -8,7 +8,8 @@ import signal
 import sqlite3
 import time
 
-from nsys_export import BACKTRACE, DEVICE_STATIC, DRIVER, Export, MEMORY, PINNED
+from nsys_export import (BACKTRACE, DEVICE_STATIC, DRIVER, Export, MEMORY, MEMORY_2024, MEMORY_LATEST,
+                         PINNED)
 from test_nsys import MAIN, MIB, need_import, refuse, stand_in, take, tsv
 
 GIB = 1 << 30
@@ -179,6 +180,46 @@ def test_calls_without_columns_that_old_versions_lack_are_read(case):
         export.runtime = [c for c in export.runtime if c != missing]
         take(case, export, missing)
         assert case.report(f"{missing}.gt", "usage")["peak"]["device_bytes"] == GIB
+
+
+# year -> how its exports differ: columns of memory events, of calls; tables; order
+YEARS = {
+    2019: {"columns": None, "meta": None, "enums": False, "runtime": ["callchainId"]},
+    2021: {"columns": None, "meta": None, "enums": False},
+    2022: {"columns": MEMORY, "meta": "EXPORT_META_DATA", "enums": False, "correlation": False},
+    2023: {"columns": MEMORY, "meta": "META_DATA_EXPORT"},
+    2024: {"columns": MEMORY_2024},
+    2025: {"columns": MEMORY_LATEST, "shuffled": True},
+    2026: {"columns": MEMORY_LATEST + ["greenContextId", "aNewColumn"], "shuffled": True},
+}
+
+
+def test_exports_of_2019_to_2026_are_read(case):
+    """The same program, with what each version tells of it."""
+    for year, how in YEARS.items():
+        export = Export(how["columns"], how.get("enums", True), how.get("meta", "META_DATA_EXPORT"))
+        export.runtime = [c for c in export.runtime if c not in how.get("runtime", ())]
+        for i in range(4):
+            at = 1000 * (i + 1)
+            export.call(at, at + 100, i + 1, MALLOC, tid=7)
+            if how["columns"]:
+                export.alloc(at + 50, (i + 1) * GIB, GIB,
+                             correlation=(i + 1) * how.get("correlation", True))
+        export.call(9000, 9100, 9, FREE, tid=7)
+        if how["columns"]:
+            export.free(9050, GIB, GIB, correlation=9 * how.get("correlation", True))
+        if how.get("shuffled"):
+            export.memory.reverse()
+            export.calls.reverse()
+        export.insert("CUPTI_ACTIVITY_KIND_KERNEL", start=5000, end=6000, deviceId=0)
+        take(case, export, str(year))
+        text = " ".join(case.gputrack("report", f"{year}.gt").out.split())
+        if not how["columns"]:
+            assert "4 x cudaMalloc, 1 x cudaFree: 3 more created than released" in text, (year, text)
+            continue
+        assert "LEAKED 3 resources, 3.00 GiB" in text and "PEAK 4.00 GiB" in text, (year, text)
+        leaks = case.report(f"{year}.gt", "leakage")["groups"][0]
+        assert leaks["place"]["function"] == "cudaMalloc" and leaks["objects"][0]["tid"] == 7, year
 
 
 def test_a_missing_column_is_named_in_one_line(case):

@@ -37,9 +37,12 @@ enum { COMPANIONS = sizeof companions / sizeof *companions };
 
 static bool has_companion(const char *path, int which, char name[PATH_MAX + 16])
 {
+	char whole[PATH_MAX];
 	struct stat st;
 
-	snprintf(name, PATH_MAX + 16, "%.4095s%s", path, companions[which]);
+	/* they lie beside the file, not beside a link to it */
+	snprintf(name, PATH_MAX + 16, "%.4095s%s", realpath(path, whole) ? whole : path,
+		 companions[which]);
 	return !stat(name, &st) && S_ISREG(st.st_mode) && st.st_size;
 }
 
@@ -304,8 +307,25 @@ bool gt_database_has_table(const struct gt_database *d, const char *table)
 {
 	return has_row(gt_database_prepare(d,
 					   "SELECT 1 FROM sqlite_master WHERE type = 'table' "
-					   "AND name = %Q",
+					   "AND name = %Q COLLATE NOCASE",
 					   table));
+}
+
+bool gt_database_has_view(const struct gt_database *d, const char *name)
+{
+	return has_row(gt_database_prepare(d,
+					   "SELECT 1 FROM sqlite_master WHERE type = 'view' "
+					   "AND name = %Q COLLATE NOCASE",
+					   name));
+}
+
+bool gt_database_has_rowid(const struct gt_database *d, const char *table)
+{
+	sqlite3_stmt *s = gt_database_prepare(d, "SELECT rowid FROM %s LIMIT 0", table);
+	bool has = s;
+
+	sqlite3_finalize(s);
+	return has;
 }
 
 bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column)

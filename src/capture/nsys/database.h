@@ -22,6 +22,9 @@ void gt_database_close(struct gt_database *d);
 int gt_database_failed(const struct gt_database *d, struct gt_error *error);
 
 bool gt_database_has_table(const struct gt_database *d, const char *table);
+bool gt_database_has_view(const struct gt_database *d, const char *name);
+/* True if rows have numbers, in the order in which they were inserted. */
+bool gt_database_has_rowid(const struct gt_database *d, const char *table);
 bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column);
 /* True when rows can be found by this column: it is the key, or the first of an index. */
 bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column);

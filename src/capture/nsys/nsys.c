@@ -86,7 +86,7 @@ static int open_rows(struct reading *r, struct rows *rows, const char *table, bo
 		gt_database_column(d, table, "correlationId"), table,
 		r->sorted ? "ORDER BY CAST(start AS INTEGER), " : "",
 		r->sorted ? gt_database_column(d, table, "correlationId") : "",
-		r->sorted ? ", rowid" : "");
+		r->sorted && gt_database_has_rowid(d, table) ? ", rowid" : "");
 }
 
 static int next_row(struct reading *r, struct rows *rows, struct gt_error *error)
@@ -131,6 +131,13 @@ static int explain_empty(const struct reading *r, struct gt_error *error)
 				    "%s is no export of Nsight Systems: it has no table StringIds; "
 				    "import takes what `nsys export --type sqlite` makes",
 				    d->path);
+	if (r->import->skipped)
+		return gt_error_set(
+			error, -EINVAL,
+			"%s cannot be imported: none of the %llu rows of its table " MEMORY
+			" is valid; export the profile again with `nsys export "
+			"--type sqlite`",
+			d->path, (unsigned long long)r->import->skipped);
 	if (r->import->profile.tracking == GT_NSYS_TRACKING_ON)
 		return gt_error_set(
 			error, -ENODATA,
@@ -203,6 +210,12 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 	import->named += class == GT_NSYS_INVALID && e->stack;
 }
 
+/* True for a number that a column of type REAL holds without loss. */
+static bool is_whole(double number)
+{
+	return number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number;
+}
+
 /* A number of a row; false if it is other text or, unless it is optional, missing. */
 static bool read_any(sqlite3_stmt *s, int column, bool is_optional, int64_t *number)
 {
@@ -211,6 +224,8 @@ static bool read_any(sqlite3_stmt *s, int column, bool is_optional, int64_t *num
 	char *end;
 
 	*number = 0;
+	if (type == SQLITE_FLOAT && is_whole(sqlite3_column_double(s, column)))
+		type = SQLITE_INTEGER;
 	if (type == SQLITE_INTEGER)
 		*number = sqlite3_column_int64(s, column);
 	if (type != SQLITE_TEXT)
@@ -522,6 +537,21 @@ static int show_progress(void *context)
 	return r->import->stop && *r->import->stop;
 }
 
+/* A view may take forever, and have rows that are not in the profile: nsys makes none. */
+static int refuse_views(const struct gt_database *d, struct gt_error *error)
+{
+	static const char *const names[] = { MEMORY, POOLS, CALLS, "CUDA_CALLCHAINS", "StringIds" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (gt_database_has_view(d, names[i]))
+			return gt_error_set(error, -EINVAL,
+					    "%s cannot be imported: its %s is a view, not a table; "
+					    "export the profile again with `nsys export --type "
+					    "sqlite`",
+					    d->path, names[i]);
+	return 0;
+}
+
 int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 {
 	struct reading r = { .import = import };
@@ -532,6 +562,8 @@ int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 	sqlite3_progress_handler(r.database.db, PROGRESS_STEPS, show_progress, &r);
 	/* reports a damaged schema now, rather than later as missing tables */
 	e = gt_database_run(&r.database, "SELECT count(*) FROM sqlite_master", error);
+	if (!e)
+		e = refuse_views(&r.database, error);
 	if (!e)
 		e = gt_nsys_names_new(&r.names, &r.database, error);
 	if (!e) {

@@ -2,7 +2,7 @@
 /*
  * nsys.h - reads the SQLite export of an Nsight Systems profile into traces.
  *
- * Reads every schema from 2020 to 2026: missing tables and optional columns are done without. The
+ * Reads every schema from 2019 to 2026: missing tables and optional columns are done without. The
  * file is only read. Rows are streamed, so memory grows with distinct frames and with calls in
  * flight, not with rows.
  */

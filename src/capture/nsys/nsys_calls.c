@@ -82,15 +82,17 @@ static int open_rows(struct gt_nsys_calls *c, struct gt_error *error)
 {
 	const struct gt_database *d = c->database;
 
-	return gt_database_query(&c->rows, d, error,
-				 "SELECT start, \"end\", %s, globalTid, %s, %s, %s, %s FROM " TABLE
-				 " WHERE globalTid IS NOT NULL%s",
-				 gt_database_column(d, TABLE, "eventClass"),
-				 gt_database_column(d, TABLE, "correlationId"),
-				 gt_database_column(d, TABLE, "nameId"),
-				 gt_database_column(d, TABLE, "returnValue"),
-				 gt_database_column(d, TABLE, "callchainId"),
-				 c->sorted ? " ORDER BY CAST(start AS INTEGER), rowid" : "");
+	return gt_database_query(
+		&c->rows, d, error,
+		"SELECT start, \"end\", %s, globalTid, %s, %s, %s, %s FROM " TABLE
+		" WHERE globalTid IS NOT NULL%s",
+		gt_database_column(d, TABLE, "eventClass"),
+		gt_database_column(d, TABLE, "correlationId"),
+		gt_database_column(d, TABLE, "nameId"), gt_database_column(d, TABLE, "returnValue"),
+		gt_database_column(d, TABLE, "callchainId"),
+		!c->sorted                      ? "" :
+		gt_database_has_rowid(d, TABLE) ? " ORDER BY CAST(start AS INTEGER), rowid" :
+						  " ORDER BY CAST(start AS INTEGER)");
 }
 
 int gt_nsys_calls_new(struct gt_nsys_calls **out, const struct gt_database *d,

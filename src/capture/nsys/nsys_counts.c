@@ -192,7 +192,7 @@ int gt_nsys_count_calls(const struct gt_database *d, struct gt_nsys_names *names
 {
 	int e;
 
-	if (!gt_database_has_table(d, CALLS))
+	if (!gt_database_has_column(d, CALLS, "nameId"))
 		return 0;
 	e = count_all(d, names, calls, error);
 	if (!e && *calls && gt_database_has_table(d, "NVTX_EVENTS"))

@@ -136,12 +136,16 @@ bool gt_nsys_frees(enum gt_function_id row)
 int gt_nsys_names_new(struct gt_nsys_names **out, const struct gt_database *d,
 		      struct gt_error *error)
 {
+	static const char *const needed[] = { "id", NULL };
 	struct gt_nsys_names *n = gt_alloc(sizeof *n);
 	const char *table;
 	int e = 0;
 
 	if (gt_database_has_table(d, "StringIds")) {
-		e = gt_database_index(d, "StringIds", "gt_strings", "id, value", &table, error);
+		e = gt_database_needs(d, "StringIds", needed, error);
+		if (!e)
+			e = gt_database_index(d, "StringIds", "gt_strings", "id, value", &table,
+					      error);
 		if (!e)
 			e = gt_database_query(&n->string_of, d, error,
 					      "SELECT value FROM %s WHERE id = ?", table);

@@ -35,15 +35,17 @@ int gt_nsys_paging_open(sqlite3_stmt **rows, const struct gt_database *d, struct
 	*rows = NULL;
 	if (has_columns(d, COPIES, "start", "bytes") &&
 	    has_columns(d, COPIES, "copyKind", "copyKind"))
-		used = (size_t)snprintf(
-			sql, sizeof sql,
-			"SELECT start, %s, %s, bytes, CASE copyKind WHEN %d THEN %d WHEN %d THEN "
-			"%d ELSE %d END, %s FROM " COPIES " WHERE copyKind BETWEEN %d AND %d",
-			gt_database_column(d, COPIES, "globalPid"),
-			gt_database_column(d, COPIES, "virtualAddress"), COPY_TO_DEVICE,
-			GT_PAGING_TO_DEVICE, COPY_TO_HOST, GT_PAGING_TO_HOST,
-			GT_PAGING_BETWEEN_DEVICES, gt_database_column(d, COPIES, "migrationCause"),
-			COPY_TO_DEVICE, COPY_BETWEEN_DEVICES);
+		used = (size_t)snprintf(sql, sizeof sql,
+					"SELECT start, %s, %s, bytes, CASE CAST(copyKind AS "
+					"INTEGER) WHEN %d THEN %d WHEN %d THEN "
+					"%d ELSE %d END, %s FROM " COPIES
+					" WHERE CAST(copyKind AS INTEGER) BETWEEN %d AND %d",
+					gt_database_column(d, COPIES, "globalPid"),
+					gt_database_column(d, COPIES, "virtualAddress"),
+					COPY_TO_DEVICE, GT_PAGING_TO_DEVICE, COPY_TO_HOST,
+					GT_PAGING_TO_HOST, GT_PAGING_BETWEEN_DEVICES,
+					gt_database_column(d, COPIES, "migrationCause"),
+					COPY_TO_DEVICE, COPY_BETWEEN_DEVICES);
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		if (has_columns(d, faults[i].table, "start", "address"))
 			used += (size_t)snprintf(

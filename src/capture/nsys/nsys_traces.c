@@ -92,7 +92,9 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 			return t->error ? gt_nsys_traces_end(t, 0, error) : 0;
 		}
 	if (t->count == TRACES_MAX)
-		return gt_error_set(error, -E2BIG, "the export has more than %d processes",
+		return gt_error_set(error, -E2BIG,
+				    "the export has more than %d processes, which is more than a "
+				    "recording can hold: profile fewer of them",
 				    TRACES_MAX);
 	new = gt_alloc(sizeof *new);
 	*new = (struct gt_nsys_trace){ .process = process,

@@ -462,7 +462,8 @@ bool gt_snapshot_is(const char *file)
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (ends_in(file, ends[i]))
 			return true;
-	fd = open(file, O_RDONLY | O_CLOEXEC);
+	/* a pipe without a writer must not keep us waiting */
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	n = fd < 0 ? 0 : read(fd, start, sizeof start);
 	if (fd >= 0)
 		close(fd);
