@@ -229,7 +229,10 @@ static void mistakes_are_reported_in_one_line(void **state)
 		{ &report, "--color blue", "must be one of auto, always, never" },
 		{ &report, "--paints auto,blue", "must be one of auto, always, never, not 'blue'" },
 		{ &report, "--paints auto,", "must be one of auto, always, never, not ''" },
-		{ &report, "--paints auto,auto,auto,auto,auto,auto,auto,auto,auto", "at most 8" },
+		{ &report,
+		  "--paints auto,auto,auto,auto,auto,auto,auto,auto,auto,auto,auto,auto,auto,auto,"
+		  "auto,auto,auto",
+		  "at most 16" },
 		{ &doctor, "thing", "takes no operand, got 'thing'" },
 	};
 
