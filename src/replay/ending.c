@@ -219,6 +219,8 @@ const char *gt_stop_reason(int error)
 				strerror(error);
 }
 
+#define OOM_WORDS "killed by the kernel, because memory of the host ran out"
+
 /* "killed by signal 15 (SIGTERM)" */
 static char *signal_words(int number)
 {
@@ -237,7 +239,7 @@ char *gt_end_words(const struct gt_process *p)
 	int n = 0;
 
 	switch (p->end) {
-	case GT_END_SIGNAL: return signal_words(p->signal);
+	case GT_END_SIGNAL: return p->is_oom_kill ? gt_strdup(OOM_WORDS) : signal_words(p->signal);
 	case GT_END_RUNNING: return gt_strdup("running");
 	case GT_END_DETACHED: return gt_strdup(p->is_snapshot ? "running" : "detached");
 	case GT_END_STOPPED: return gt_strdup("recording stopped");
@@ -263,7 +265,7 @@ char *gt_ending_text(const struct gt_process *p)
 
 	switch (p->end) {
 	case GT_END_SIGNAL:
-		words = signal_words(p->signal);
+		words = p->is_oom_kill ? gt_strdup(OOM_WORDS) : signal_words(p->signal);
 		n = asprintf(&text, "%s was %s", name, words);
 		break;
 	case GT_END_RUNNING: n = asprintf(&text, "%s is still running", name); break;

@@ -493,6 +493,8 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 		gt_json_int(j, "signal", process->signal);
 	else
 		gt_json_null(j, "signal");
+	if (process->is_oom_kill)
+		gt_json_bool(j, "oom_kill", true);
 	gt_json_text(j, "error", process->error ? gt_stop_reason(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);

@@ -127,10 +127,10 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 		   0;
 }
 
-enum how { HOW_UNKNOWN, HOW_EXIT, HOW_SIGNAL, HOW_EXEC, HOWS };
+enum how { HOW_UNKNOWN, HOW_EXIT, HOW_SIGNAL, HOW_EXEC, HOW_OOM, HOWS };
 
 static const char *const hows[HOWS] = {
-	[HOW_EXIT] = " exit", [HOW_SIGNAL] = " signal", [HOW_EXEC] = " exec"
+	[HOW_EXIT] = " exit", [HOW_SIGNAL] = " signal", [HOW_EXEC] = " exec", [HOW_OOM] = " oom"
 };
 
 struct end {
@@ -238,6 +238,9 @@ struct gt_ended gt_ends_find(const struct gt_ends *ends, const char *trace)
 			ended.time_ns = e->number;
 			continue;
 		}
+		ended.is_oom_kill = e->how == HOW_OOM;
+		if (ended.is_oom_kill)
+			continue;
 		ended.exit_status = e->how == HOW_EXIT ? (int)e->number : -1;
 		ended.signal = e->how == HOW_SIGNAL ? (int)e->number : 0;
 		ended.has_execed = e->how == HOW_EXEC;

@@ -28,8 +28,9 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
  * _exit or execs another program leaves a trace without an end. `gputrack run` sees the kernel
  * close it and appends a line: the trace's name, a blank, the time in nanoseconds of
  * CLOCK_MONOTONIC. A second line says how it ended, also for those that did say when: the name,
- * "exit", "signal" or "exec", and the exit status, the signal, or 0. The last line of each kind
- * about a trace counts. Older readers take the second for the end of a trace that does not exist.
+ * "exit", "signal" or "exec", and the exit status, the signal, or 0. A third, "oom", says that the
+ * signal came from the kernel, because memory of the host ran out. The last line of each kind about
+ * a trace counts. Older readers take the second for the end of a trace that does not exist.
  */
 #define GT_ENDS_FILE  "ends"
 #define GT_ENDS_MAGIC "GTENDS\n" /* its first line */
@@ -45,6 +46,7 @@ struct gt_ended {
 	int exit_status;  /* -1: unknown */
 	int signal;       /* 0: none, or unknown */
 	bool has_execed;
+	bool is_oom_kill; /* the signal: memory of the host ran out */
 };
 
 /* How the process of this trace ended. */

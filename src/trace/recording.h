@@ -57,6 +57,7 @@ struct gt_process {
 	enum gt_end end;      /* likewise */
 	int exit_status;      /* -1: unknown */
 	int signal;           /* that killed it; 0: none, or unknown */
+	bool is_oom_kill;     /* the kernel killed it, because memory of the host ran out */
 	/*
 	 * Events may be missing from the first moment to the last: lost, damaged, or after
 	 * recording had stopped. 0: none is missing. UINT64_MAX: to the end. Complete like

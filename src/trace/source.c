@@ -113,6 +113,7 @@ void gt_source_find_end(struct gt_source_trace *s)
 	bool has_execed = s->ended.has_execed || (s->reader && gt_reader_text(s->reader, "exec"));
 
 	p->signal = number_text(s, "signal", s->ended.signal);
+	p->is_oom_kill = p->signal && s->ended.is_oom_kill;
 	p->exit_status = number_text(s, "exit_status", s->ended.exit_status);
 	p->end = p->went_on                   ? GT_END_DETACHED :
 		 p->state == GT_TRACE_STOPPED ? GT_END_STOPPED :

@@ -162,6 +162,17 @@ def by_oom(case, column):
         group.rmdir()
 
 
+def test_the_kernels_oom_killer_is_named(case):
+    name, = by_oom(case, ("leak", "run"))
+    process, = [p for p in case.report(name, "summary")["recording"]["processes"] if p["signal"]]
+    assert process["signal"] == 9 and process["oom_kill"] is True, process
+    text = " ".join(case.gputrack("report", name).out.split())
+    assert "OUT OF MEMORY" in text, text
+    assert "was killed by the kernel, because memory of the host ran out" in text, text
+    other, = record(case, ("clean", "run"), *endings(case, "kill", "leak"))
+    assert "OUT OF MEMORY" not in case.gputrack("report", other).out
+
+
 class Waiting:
     """The program, waiting with its resources alive; under `run` or on its own."""
 

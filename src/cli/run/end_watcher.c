@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -45,6 +46,8 @@ struct watched {
 	int pidfd;        /* -1: none */
 	bool is_verified; /* the process has the trace: its pid is not another one's */
 	bool is_closed;   /* the kernel has closed the trace, and the process did not exec */
+	char *group;      /* its memory group; NULL: unknown */
+	uint64_t kills;   /* for want of memory, in that group, before it was seen */
 	struct watched *next;
 };
 
@@ -92,12 +95,27 @@ static void record_time(struct gt_end_watcher *w, const char *name)
 		write_line(w, name, "", gt_now_ns());
 }
 
-static void record_status(struct gt_end_watcher *w, const char *name, int status)
+static void record_status(struct gt_end_watcher *w, const struct watched *p, int status)
 {
+	uint64_t kills;
+
 	if (WIFSIGNALED(status))
-		write_line(w, name, "signal ", (uint64_t)WTERMSIG(status));
+		write_line(w, p->name, "signal ", (uint64_t)WTERMSIG(status));
 	else if (WIFEXITED(status))
-		write_line(w, name, "exit ", (uint64_t)WEXITSTATUS(status));
+		write_line(w, p->name, "exit ", (uint64_t)WEXITSTATUS(status));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && gt_oom_kills(p->group, &kills) &&
+	    kills > p->kills)
+		write_line(w, p->name, "oom ", SIGKILL);
+}
+
+static void find_group(struct watched *p)
+{
+	free(p->group);
+	p->group = gt_oom_group(p->pid);
+	if (!gt_oom_kills(p->group, &p->kills)) {
+		free(p->group);
+		p->group = NULL;
+	}
 }
 
 static struct watched **find(struct gt_end_watcher *w, const char *name)
@@ -119,6 +137,7 @@ static void forget(struct gt_end_watcher *w, struct watched *p)
 		close(p->pidfd);
 		w->pidfds--;
 	}
+	free(p->group);
 	free(p->name);
 	free(p);
 }
@@ -156,7 +175,7 @@ static void settle(struct gt_end_watcher *w, struct watched *p)
 		return;
 	if (!p->is_closed)
 		record_time(w, p->name);
-	record_status(w, p->name, status);
+	record_status(w, p, status);
 	forget(w, p);
 }
 
@@ -204,6 +223,7 @@ static void take_announced(struct gt_end_watcher *w, const char *name, uint32_t 
 	p->pid = pid;
 	p->pidfd = pidfd;
 	p->is_verified = true;
+	find_group(p);
 	settle_before(w, p);
 	follow(w, p);
 }
@@ -230,6 +250,7 @@ static void add(struct gt_end_watcher *w, const char *name)
 	p->pid = pid;
 	p->ppid = state.ppid;
 	p->is_verified = gt_process_uses_file(pid, path);
+	find_group(p);
 	p->next = w->list;
 	w->list = p;
 	settle_before(w, p);
@@ -432,7 +453,7 @@ static void settle_child(struct gt_end_watcher *w, pid_t pid, int status)
 			continue;
 		if (!p->is_closed)
 			record_time(w, p->name);
-		record_status(w, p->name, status);
+		record_status(w, p, status);
 		forget(w, p);
 	}
 }

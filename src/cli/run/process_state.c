@@ -69,6 +69,49 @@ bool gt_process_uses_file(uint32_t pid, const char *path)
 	return !stat(path, &file) && (has_open(pid, &file) || has_mapped(pid, path));
 }
 
+/* "0::/a/b" of the one hierarchy, or "7:memory:/a/b" of the older ones. */
+char *gt_oom_group(uint32_t pid)
+{
+	char path[32], *line = NULL, *found = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
+	file = fopen(path, "re");
+	while (file && getline(&line, &room, file) > 0) {
+		const char *older = strstr(line, ":memory:");
+
+		line[strcspn(line, "\n")] = '\0';
+		if (!older && strncmp(line, "0::", 3))
+			continue;
+		free(found);
+		if (asprintf(&found,
+			     older ? "/sys/fs/cgroup/memory%s/memory.oom_control" :
+				     "/sys/fs/cgroup%s/memory.events",
+			     older ? older + strlen(":memory:") : line + 3) < 0)
+			found = NULL;
+		if (older)
+			break;
+	}
+	if (file)
+		fclose(file);
+	free(line);
+	return found;
+}
+
+bool gt_oom_kills(const char *group, uint64_t *kills)
+{
+	FILE *file = group ? fopen(group, "re") : NULL;
+	bool is_known = false;
+	char line[128];
+
+	while (file && !is_known && fgets(line, sizeof line, file))
+		is_known = sscanf(line, "oom_kill %" SCNu64, kills) == 1;
+	if (file)
+		fclose(file);
+	return is_known;
+}
+
 int gt_pidfd_open(uint32_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
