@@ -105,6 +105,3 @@ python3 "$bench/attach_libraries.py" "$build"
 
 echo
 python3 "$bench/attach_stacks.py" "$build"
-
-echo
-python3 "$bench/attach_python.py" "$build"

@@ -146,17 +146,6 @@ void gt_nvml_driver(const struct gt_nvml *n, char version[GT_NVML_NAME])
 		version[0] = '\0';
 }
 
-bool gt_nvml_used(const struct gt_nvml *n, unsigned gpu, uint64_t *used, uint64_t *total)
-{
-	struct memory memory;
-
-	if (n->memory(n->devices[gpu], &memory))
-		return false;
-	*used = memory.used;
-	*total = memory.total;
-	return true;
-}
-
 bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint64_t *used,
 		    uint64_t *available)
 {

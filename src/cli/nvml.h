@@ -22,9 +22,10 @@ void gt_nvml_name(const struct gt_nvml *nvml, unsigned gpu, char name[GT_NVML_NA
 void gt_nvml_uuid(const struct gt_nvml *nvml, unsigned gpu, char uuid[GT_NVML_NAME]);
 /* "580.159.04"; likewise. */
 void gt_nvml_driver(const struct gt_nvml *nvml, char version[GT_NVML_NAME]);
-/* Bytes in use on a GPU by all processes; false if unknown. */
-bool gt_nvml_used(const struct gt_nvml *nvml, unsigned gpu, uint64_t *used, uint64_t *total);
-/* As nvidia-smi shows it: what the driver reserves for itself is neither used nor free. */
+/*
+ * Bytes in use on a GPU by all processes, as nvidia-smi shows it: what the driver reserves for
+ * itself is neither used nor available. False if unknown.
+ */
 bool gt_nvml_memory(const struct gt_nvml *nvml, unsigned gpu, uint64_t *total, uint64_t *used,
 		    uint64_t *available);
 /* Utilization in percent; 0 if unknown. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - gputrack report: replays a recording and writes analyses of it. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/fail_options.h"
 #include "cli/output.h"
@@ -10,6 +13,11 @@
 static const char *const form_names[] = {
 	[GT_FORM_TEXT] = "text", [GT_FORM_JSON] = "json", [GT_FORM_TSV] = "tsv",
 	[GT_FORM_JUNIT] = "junit", [GT_FORM_SARIF] = "sarif", [GT_FORM_GITHUB] = "github", NULL,
+};
+
+/* As enum gt_when has them; any other word is a time. */
+static const char *const when_names[] = {
+	[GT_AT_PEAK] = "peak", [GT_AT_END] = "end", [GT_AT_SHORTAGE] = "oom",
 };
 
 static const char *const sort_names[] = {
@@ -30,6 +38,9 @@ struct settings {
 	struct gt_choices analyses;
 	int format, sort, color;
 	uint64_t top;
+	const char *at;
+	enum gt_when when; /* and at_ns: what `at` says */
+	uint64_t at_ns;
 	bool show_held;
 	struct gt_input input;
 	struct gt_fail_options fail;
@@ -62,6 +73,11 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
+	{ .name = "at", .argument = "WHEN", .type = GT_OPTION_TEXT, AT(at),
+	  .local = GT_LOCAL_YES,
+	  .help = "the moment that memory is about: peak (the default), oom (when memory ran out; "
+		  "the default if the program stopped there), end (after the last call), or "
+		  "seconds since the start, as 12.5" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_FAIL_OPTIONS(struct settings),
 	GT_SHOW_HELD_OPTION(AT(show_held)),
@@ -122,12 +138,42 @@ static bool has_trait(const struct settings *s, enum gt_analysis_trait trait)
 	return false;
 }
 
+/* 0, or the exit status after a message. */
+static int read_moment(struct settings *s)
+{
+	char *end;
+	double seconds;
+
+	if (!s->at)
+		return 0;
+	for (size_t i = GT_AT_PEAK; i < sizeof when_names / sizeof *when_names; i++)
+		if (!strcmp(s->at, when_names[i])) {
+			s->when = (enum gt_when)i;
+			return 0;
+		}
+	seconds = strtod(s->at, &end);
+	if (end == s->at || (*end && strcmp(end, "s") && strcmp(end, " s")) || !(seconds >= 0) ||
+	    seconds > 1e9)
+		return gt_syntax_wrong(&gt_report_syntax,
+				       "--at %s: give peak, oom, end, or seconds since the start",
+				       s->at);
+	s->when = GT_AT_TIME;
+	s->at_ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
 /* Refuses options that exclude each other. 0, or the exit status after a message. */
 static int check(struct settings *s)
 {
 	bool one = s->analyses.count == 1, of_leaks = one && has_trait(s, GT_LISTS_LEAKS);
 	char with[128];
+	int status = read_moment(s);
 
+	if (status)
+		return status;
+	if (gt_option_needs(&gt_report_syntax, "at", has_trait(s, GT_TAKES_MOMENT),
+			    gt_analyses_with(with, GT_TAKES_MOMENT)))
+		return GT_EXIT_USAGE;
 	if (gt_output_promises(s->input.output))
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "a report is not compressed: remove %s from the name",
@@ -169,6 +215,8 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	struct gt_view v = { .recording = recording,
 			     .top = s->top,
 			     .sort = (enum gt_sort)s->sort,
+			     .at = s->when,
+			     .at_ns = s->at_ns,
 			     .show_held = s->show_held,
 			     .no_held = s->input.no_held,
 			     .tick = gt_progress_tick };

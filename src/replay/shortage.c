@@ -9,7 +9,9 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/autopsy.h"
 #include "replay/call_text.h"
+#include "replay/ending.h"
 #include "replay/group_text.h"
 #include "replay/place.h"
 #include "replay/stack.h"
@@ -270,12 +272,42 @@ static void put_holders(struct gt_printer *p, const struct gt_view *v,
 	gt_put_more(p, v, 14, holders->count > most ? holders->count - most : 0);
 }
 
+static void put_asker(struct gt_printer *p, const struct gt_view *v, const struct gt_shortage *s)
+{
+	char *place = s->stack ? gt_place_text(v->frames, s->stack, v->style.utf8) : NULL;
+
+	if (place)
+		gt_print_wrap(p, GT_PLAIN, 2, "requested at %s", place);
+	free(place);
+}
+
+/* Processes that the kernel killed: what they held through the GPU's APIs is part of the reason. */
+static void put_kills(struct gt_printer *p, const struct gt_view *v)
+{
+	char bytes[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
+		const struct gt_process *process = gt_recording_process(v->recording, i);
+		char *text = process->is_oom_kill ? gt_ending_text(process) : NULL;
+
+		if (!text)
+			continue;
+		gt_print_put(p, GT_RED, "OUT OF MEMORY ");
+		gt_print_wrap(p, GT_BOLD, 2, "%s", text);
+		gt_print_wrap(p, GT_PLAIN, 2, "%s of host memory was held through GPU APIs",
+			      gt_format_bytes(bytes, v->ledger->host_left));
+		gt_print_end(p);
+		free(text);
+	}
+}
+
 void gt_shortage_put(struct gt_printer *p, const struct gt_view *v, size_t most)
 {
 	const struct gt_shortage *s = gt_shortage_of(v);
 	struct gt_shortage_holders holders;
 	char *text, count_text[GT_FORMAT_MAX];
 
+	put_kills(p, v);
 	if (!s)
 		return;
 	gt_shortage_holders_init(&holders, v, s);
@@ -283,6 +315,9 @@ void gt_shortage_put(struct gt_printer *p, const struct gt_view *v, size_t most)
 	gt_print_put(p, GT_RED, "OUT OF MEMORY ");
 	gt_print_wrap(p, GT_BOLD, 2, "%s%s", text, holders.places.count ? ", held by" : "");
 	put_holders(p, v, &holders.places, most);
+	put_asker(p, v, s);
+	if (!on_host(s))
+		gt_autopsy_put(p, v, s);
 	if (s->count > 1)
 		gt_print_wrap(p, GT_PLAIN, 2, "%s: this was the last of %s such failures",
 			      gt_shortage_outcome(v, s), gt_format_count(count_text, s->count));
@@ -322,5 +357,7 @@ void gt_shortage_json(struct gt_json *j, const char *key, const struct gt_view *
 	gt_json_uint(j, "count", s->count);
 	gt_json_bool(j, "stopped", has_stopped(v, s));
 	gt_stack_json(j, "stack", v->frames, s->stack);
+	if (!on_host(s))
+		gt_autopsy_json(j, v, s);
 	gt_json_end(j);
 }

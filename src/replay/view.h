@@ -24,6 +24,15 @@ struct gt_strictness {
 	bool running_is_leak; /* it is running, or was when gputrack detached */
 };
 
+/* Which moment an analysis of a moment is about. */
+enum gt_when {
+	GT_AT_BEST, /* when memory ran out, if the program stopped there; else the peak */
+	GT_AT_PEAK,
+	GT_AT_END,
+	GT_AT_SHORTAGE,
+	GT_AT_TIME,
+};
+
 enum gt_sort { GT_SORT_LIVE, GT_SORT_TOTAL, GT_SORT_COUNT };
 
 struct gt_view {
@@ -35,6 +44,8 @@ struct gt_view {
 	struct gt_style style;
 	uint64_t top;                     /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                /* of call sites */
+	enum gt_when at;                  /* for analyses of a moment */
+	uint64_t at_ns;                   /* of GT_AT_TIME: since the recording's start */
 	bool show_held;                   /* list what libraries hold (held.h) */
 	bool no_held;                     /* what libraries hold counts as leaked */
 	const struct gt_verdict *verdict; /* NULL: no limits were set */

@@ -21,6 +21,7 @@ enum gt_analysis_trait {
 	GT_LISTS_LEAKS = 1 << 6,  /* can be judged, and has the forms of GT_FORM_JUNIT on */
 	GT_TAKES_SORT = 1 << 7,   /* heeds v->sort */
 	GT_LISTS_PLACES = 1 << 8, /* heeds --by */
+	GT_TAKES_MOMENT = 1 << 9, /* heeds v->at */
 };
 
 enum gt_form {

@@ -328,13 +328,13 @@ def test_device_memory_reported_by_the_gpu_is_shown_beside_traced_memory(case):
     mib = 1 << 20
     first, second = report["devices"]
     assert first["device"] == "GPU 0: Stand-in GPU"
-    assert first["peak_bytes"] == 712 * mib
+    assert first["peak_bytes"] == 612 * mib
     assert first["program_peak_bytes"] == 300 * mib
-    assert second["peak_bytes"] == 512 * mib and second["program_peak_bytes"] is None
+    assert second["peak_bytes"] == 412 * mib and second["program_peak_bytes"] is None
     assert report["peak"]["device_bytes"] == 200 * mib
     assert report["untraced_bytes"] == 100 * mib
     assert len(report["recording"]["processes"]) == 1
-    assert "712 MiB" in run.err and "100 MiB  of it was not traced" in run.err, run.err
+    assert "612 MiB" in run.err and "100 MiB  of it was not traced" in run.err, run.err
 
 
 def test_memory_that_the_driver_takes_for_itself_is_measured(case):
@@ -358,8 +358,9 @@ def test_memory_that_the_driver_takes_for_itself_is_measured(case):
     assert {(name[:12], size) for name, size in seen["cudaCodeMemory"]} == {
         ("cuModuleLoad", 2), ("cuLibraryLoa", 1)}
     assert {size for _, size in seen["cudaGraphMemory"]} == {4}
-    assert len(seen["cudaGraphMemory"]) == 5 and len(seen["cudaContextMemory"]) == 5, seen
-    assert len(alive) <= 1, alive  # the last context took its own along
+    # before a context is made none is current, and the driver does not answer
+    assert len(seen["cudaGraphMemory"]) == 5 and "cudaContextMemory" not in seen, seen
+    assert not alive, alive
     report = case.report("a.gt", "leakage")
     assert report["totals"] == {"count": 0, "bytes": 0}
     assert case.report("a.gt", "summary")["peak"]["device_bytes"] < 1 << 20

@@ -722,7 +722,7 @@ def test_export_formats_agree(case):
     assert done.out == case.gputrack("export", "q.gt", "--format", "tsv").out
     head, *rows = [line.split("\t") for line in done.out.splitlines()]
     assert head == ["time_ns", "pid", "tid", "function", "effect", "api", "kind", "handle", "bytes",
-                    "owner", "place", "outcome", "result", "stack", "where"]
+                    "owner", "place", "outcome", "result", "stack", "where", "phase"]
     assert len(rows) == len(events) == 33
     for row, event in zip(rows, events):
         row = dict(zip(head, row))

@@ -93,6 +93,8 @@ golden growing/growth.txt "$gputrack" report growing.gt -a growth
 golden growing/growth.tsv "$gputrack" report growing.gt -a growth --format tsv
 golden growing/growth.json "$gputrack" report growing.gt -a growth --format json --top 2
 golden growing/growth-wide.txt env COLUMNS=160 "$gputrack" report growing.gt -a growth --top 1
+golden leaks/memory-narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt -a memory --at 1.5
+golden leaks/memory-top.txt "$gputrack" report leaks.gt -a memory --at end --top 1
 golden clean/growth.txt "$gputrack" report clean.gt -a growth
 golden hostile/leakage.json "$gputrack" report hostile.gt -a leakage --format json
 golden hostile/export.json "$gputrack" export hostile.gt --format json

@@ -10,7 +10,6 @@
 #define __BPF__ 1
 #include "calls.h"
 #include "calls_state.bpf.h"
-#include "python.bpf.h"
 
 /* Registers are copied first: ctx may only be read at fixed offsets. */
 static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
@@ -293,8 +292,6 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 	c->ret = 0;
 	c->unfinished = 0;
 	fill_in(task, c, p);
-	if (has_python)
-		send_python_stack(p->begun_ns);
 	if (stack_bytes ? !hand_over_stack(ctx, t, p->caller) : !hand_over(ctx, t, p->caller))
 		lose(c->pid, c->ended_ns);
 }
@@ -389,8 +386,6 @@ static __always_inline int left(struct pt_regs *ctx)
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
 		}
 	}
-	if (has_python)
-		send_python_stack(p->begun_ns);
 	if (stack_bytes ? !hand_over_stack(ctx, t, 0) : !hand_over(ctx, t, 0))
 		lose(c->pid, c->ended_ns);
 	return 0;
@@ -433,8 +428,6 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if ((!everyone || fresh.has_callbacks) && pid &&
 	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);
-	if (has_python)
-		inherit_python(process_of(parent), pid);
 	e = news_of(child, GT_NEWS_FORK, pid);
 	if (!e)
 		return 0;
@@ -452,10 +445,6 @@ int BPF_PROG(execed, struct task_struct *task)
 	struct gt_probe_event *e;
 
 	bpf_task_storage_delete(&threads, task);
-	if (has_python) {
-		forget_python(pid);
-		bpf_task_storage_delete(&python_threads, task);
-	}
 	/* a process without calls matters only if it is a target */
 	if (off || !pid)
 		return 0;
@@ -527,8 +516,6 @@ int BPF_PROG(exited, struct task_struct *task)
 	struct gt_probe_target *target;
 	struct gt_probe_event *e;
 
-	if (has_python && last)
-		forget_python(pid);
 	if ((!t && !last) || !pid || off)
 		return 0;
 	target = bpf_map_lookup_elem(&targets, &pid);

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "capture/ebpf/mapwatch.h"
-#include "capture/ebpf/python_search.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
 
@@ -26,7 +25,6 @@ struct gt_tracer {
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
 	struct gt_images images;
-	struct gt_python_search pythons;
 	struct gt_mapwatch mapwatch;
 	struct gt_map_history map_history;
 	struct gt_traced_set processes;
@@ -161,9 +159,7 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 				gt_wanted_early(&t->wanted, pid,
 						gt_map_history_program(&t->map_history, pid)) :
 				gt_probes_has_target(t->probes, pid);
-	/* at first, most processes of the machine use none of the libraries */
-	if (t->libraries.is_settled || gt_libraries_was_early(&t->libraries, pid))
-		gt_python_search(&t->pythons, pid);
+
 	if (p && gt_libraries_was_early(&t->libraries, pid)) {
 		p->contexts.has_unseen = true;
 		gt_traced_late(p);
@@ -181,8 +177,6 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 
 	if (p)
 		p->modules.is_stale = true;
-	if (gt_python_is_likely(mapping->path) && (p || gt_probes_has_target(t->probes, pid)))
-		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
 	if (gt_library_api(mapping->path) >= 0)
@@ -210,32 +204,57 @@ static void take_news(void *context, const void *record, size_t size)
 	}
 }
 
-/* The process of a record; NULL when it is not known yet. */
-static struct gt_traced *known_process(struct gt_tracer *t, uint32_t pid, uint64_t start,
-				       uint32_t exec)
+/* The process of a call; NULL when it is not known yet. */
+static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_call *c)
 {
 	struct gt_traced *p = t->last;
 
-	if (p && p->pid == pid && p->start == start && p->exec == exec)
+	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
 		return p;
-	return gt_traced_set_find(&t->processes, pid, start, exec);
+	return gt_traced_set_find(&t->processes, c->pid, c->start, c->exec);
 }
 
-/* The process of a record of a thread. */
-static struct gt_traced *process_of(struct gt_tracer *t, uint32_t pid, uint64_t start,
-				    uint32_t exec, uint32_t tid)
-{
-	struct gt_traced *p = known_process(t, pid, start, exec);
+struct emission {
+	struct gt_tracer *tracer;
+	struct gt_traced *process;
+	struct gt_lane *lane;
+	const struct gt_replica *replica;
+};
 
-	/* news of it (its parent, its name) came before the record, on the other ring */
-	if (!p || !p->is_known || !gt_traced_has_thread(p, tid)) {
-		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
-		p = known_process(t, pid, start, exec);
-	}
-	if (!p)
-		p = add(t, pid, start, exec, 0);
-	t->last = p;
-	return p;
+/* The questions that doors ask the driver. */
+static uint64_t inferred_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	(void)handle;
+	return gt_inferred_size(row, ((const struct gt_replica *)call)->words);
+}
+
+static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	const struct gt_replica *replica = (const struct gt_replica *)call;
+	const struct emission *e = replica->context;
+
+	(void)handle;
+	if (gt_functions[row].owner.asks)
+		return gt_inferred_buffer(row, replica->words);
+	return gt_contexts_owner(&e->process->contexts);
+}
+
+static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
+
+static void emit(void *context, const struct gt_event *event)
+{
+	struct emission *e = context;
+	const struct gt_listener *l = &e->tracer->options.listener;
+	struct gt_event changed = *event;
+
+	changed.function = gt_inferred_row((enum gt_function_id)event->function, e->replica->words);
+	/* the end of a context created before gputrack attached */
+	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->words[0]))
+		return;
+	if (e->lane)
+		gt_lane_event(e->lane, &changed);
+	if (l->event)
+		l->event(l->context, e->process, &changed);
 }
 
 /* The number of a call's stack; 0 for none. */
@@ -244,24 +263,21 @@ static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct 
 {
 	uint64_t frames[GT_PROBE_FRAMES];
 	const struct gt_probe_stack *s = (const struct gt_probe_stack *)tail;
-	size_t count, most = t->options.probes.frames;
-
-	if (most > GT_PROBE_FRAMES)
-		most = GT_PROBE_FRAMES;
+	size_t count;
 
 	if (c->stack_bytes || (t->options.probes.stack_bytes && t->options.probes.frames)) {
 		const uint8_t *bytes = tail + sizeof *s + GT_PROBE_ARRAY * sizeof(uint64_t);
 
 		gt_traced_refresh(p, &t->images);
 		count = gt_unwind_copy(&p->modules, s->registers, bytes, c->stack_bytes, frames,
-				       most);
+				       t->options.probes.frames < GT_PROBE_FRAMES ?
+					       t->options.probes.frames :
+					       GT_PROBE_FRAMES);
 	} else {
 		memcpy(frames, tail + c->array * sizeof *frames, c->frames * sizeof *frames);
 		count = gt_traced_stack_trim(p, &t->images, frames, c->frames);
 		t->cut_stacks += count < c->frames;
 	}
-	count = gt_traced_python_merge(p->python, p->writer, c->tid, c->begun_ns, frames, count,
-				       most);
 	return gt_traced_stack_number(p, &t->images, frames, count);
 }
 
@@ -279,14 +295,6 @@ static void take_unfinished(struct gt_tracer *t, struct gt_traced *p, const stru
 	gt_traced_enter(p, &event, argv, count);
 }
 
-static void take_python(struct gt_tracer *t, const struct gt_probe_python_head *head, size_t size)
-{
-	struct gt_traced *p = process_of(t, head->pid, head->start, head->exec, head->tid);
-
-	gt_traced_refresh(p, &t->images);
-	gt_traced_python_take(&p->python, &p->modules, p->pid, head, size);
-}
-
 static void take_call(void *context, const void *record, size_t size)
 {
 	const struct gt_probe_call *c = record;
@@ -295,42 +303,49 @@ static void take_call(void *context, const void *record, size_t size)
 	const struct gt_plan *plan;
 	const uint8_t *tail = (const uint8_t *)(c + 1);
 	struct gt_replica replica;
-	struct gt_traced *p;
+	struct emission e = { .tracer = t };
 
-	if (size >= sizeof(struct gt_probe_python_head) && !c->begun_ns) {
-		take_python(t, record, size);
-		return;
-	}
 	if (!gt_probe_call_is_whole(c, size, copies) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
-	p = process_of(t, c->pid, c->start, c->exec, c->tid);
-	if (!p->is_wanted && !p->is_unwanted)
-		judge(t, p, &(struct gt_probe_event){ .pid = c->pid });
-	if (p->is_unwanted)
+	e.process = caller_of(t, c);
+	/* news of it (its parent, its name) came before the call, on the other ring */
+	if (!e.process || !e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
+		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
+		e.process = caller_of(t, c);
+	}
+	if (!e.process)
+		e.process = add(t, c->pid, c->start, c->exec, 0);
+	t->last = e.process;
+	if (!e.process->is_wanted && !e.process->is_unwanted)
+		judge(t, e.process, &(struct gt_probe_event){ .pid = c->pid });
+	if (e.process->is_unwanted)
 		return;
-	if (!p->is_seen) {
-		p->is_seen = t->has_library = true;
-		p->first_ns = c->begun_ns;
+	if (!e.process->is_seen) {
+		e.process->is_seen = t->has_library = true;
+		e.process->first_ns = c->begun_ns;
 		if (t->place.folder) {
-			int error = gt_traced_open(p, &t->place);
+			int error = gt_traced_open(e.process, &t->place);
 
 			if (error && !t->error)
 				t->error = error;
 		}
 		if (t->options.listener.began)
-			t->options.listener.began(t->options.listener.context, p);
+			t->options.listener.began(t->options.listener.context, e.process);
 	}
 	if (c->unfinished) {
-		take_unfinished(t, p, plan, c);
+		take_unfinished(t, e.process, plan, c);
 		return;
 	}
 	gt_replica_make(&replica, plan, c,
 			(const uint64_t *)(copies ? tail + sizeof(struct gt_probe_stack) : tail));
 	if (replica.lost)
-		gt_traced_lose(p,
+		gt_traced_lose(e.process,
 			       &(struct gt_probe_losses){ replica.lost, c->begun_ns, c->ended_ns });
-	replica.call.stack = t->options.probes.frames ? stack_of(t, p, c, tail) : 0;
-	gt_traced_events(p, &replica, c->tid, &t->options.listener);
+	replica.call.stack = t->options.probes.frames ? stack_of(t, e.process, c, tail) : 0;
+	e.lane = gt_traced_lane(e.process, c->tid);
+	e.replica = &replica;
+	replica.context = &e;
+	gt_call_events(&replica.call, &door, emit, &e);
 }
 
 static void look_everywhere(struct gt_tracer *t)
@@ -408,7 +423,6 @@ void gt_tracer_drain(struct gt_tracer *t)
 		end_threads(t);
 		end_those_over(t);
 	}
-	gt_python_search_traced(&t->pythons, &t->processes);
 }
 
 /* Edge-triggered: only the BPF programs wake us, when much is waiting. */
@@ -445,8 +459,6 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->libraries.with_programs = !options->probes.everyone;
 	t->images.keep_open = options->probes.stack_bytes != 0;
 	t->images.history = &t->map_history;
-	t->pythons.probes = options->probes.python ? t->probes : NULL;
-	t->pythons.images = &t->images;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
@@ -516,7 +528,6 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	/* it may have ended before the kernel knew that its end is of interest */
 	if (!gt_process_state_read(&state, pid) || state.has_ended)
 		gt_probes_untarget(t->probes, pid);
-	gt_python_search(&t->pythons, pid);
 	return 0;
 }
 

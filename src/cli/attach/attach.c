@@ -31,7 +31,7 @@ struct settings {
 	struct gt_targets_settings targets;
 	const char *output;
 	double interval, duration; /* seconds; 0: never, without end */
-	bool command, all, quiet, no_stacks, no_python;
+	bool command, all, quiet, no_stacks;
 	int unwind, way;
 	struct gt_own_options own;
 	uint64_t top, stack_depth, max_bytes, max_memory, ring_size, stack_bytes;
@@ -85,9 +85,6 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
-	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
-	  .local = GT_LOCAL_YES,
-	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
@@ -192,8 +189,7 @@ static int check(struct attach *a, int argc, char **argv, int first)
 		.frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
 		.stack_bytes = s->unwind == GT_UNWIND_DWARF ? (uint32_t)s->stack_bytes & ~255u : 0,
 		.ring_bytes = ring_bytes(s->ring_size),
-		.way = (enum gt_probe_way)s->way,
-		.python = !s->no_python,
+		.way = (enum gt_probe_way)s->way
 	};
 	gt_targets_configure(&a->targets, &a->how);
 	return 0;

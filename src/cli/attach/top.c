@@ -26,7 +26,7 @@ enum { DRAIN_MS = 50 };
 struct settings {
 	struct gt_targets_settings targets;
 	double interval_s;
-	bool no_stacks, no_python;
+	bool no_stacks;
 	int unwind, by;
 	uint64_t max_memory;
 	struct gt_own_options own;
@@ -46,9 +46,6 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not collect call stacks: less overhead, but no call sites" },
-	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
-	  .local = GT_LOCAL_YES,
-	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
@@ -93,8 +90,7 @@ static int attach(struct top *t, struct gt_error *error)
 		.max_stack_bytes = s->max_memory / 2,
 		.probes = { .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
-			    .ring_bytes = GT_PROBES_RING,
-			    .python = !s->no_python },
+			    .ring_bytes = GT_PROBES_RING },
 	};
 	int e = gt_targets_check(&t->targets, error);
 

@@ -79,7 +79,7 @@ static void check_gpus(struct gt_doctor *d)
 {
 	char why[256], version[GT_NVML_NAME], name[GT_NVML_NAME], size[GT_FORMAT_MAX];
 	struct gt_nvml *nvml = gt_nvml_open(why, sizeof why);
-	uint64_t used, total;
+	uint64_t used, total, available;
 
 	if (!nvml) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "GPU memory", "%s", why);
@@ -95,9 +95,9 @@ static void check_gpus(struct gt_doctor *d)
 
 		snprintf(label, sizeof label, "GPU %u", i);
 		gt_nvml_name(nvml, i, name);
-		if (gt_nvml_used(nvml, i, &used, &total)) {
+		if (gt_nvml_memory(nvml, i, &total, &used, &available)) {
 			gt_format_bytes(size, total);
-			gt_format_bytes(free_text, total - used);
+			gt_format_bytes(free_text, available);
 			gt_doctor_say(d, GT_FINDING_GOOD, label, "%s, %s, %s free", name, size,
 				      free_text);
 		} else {

@@ -51,9 +51,9 @@ static void take(struct gt_device_sampler *s, struct series *series, uint64_t va
 static void take_all(struct gt_device_sampler *s)
 {
 	for (unsigned i = 0; i < gt_nvml_count(s->nvml); i++) {
-		uint64_t used, total;
+		uint64_t used, total, available;
 
-		if (gt_nvml_used(s->nvml, i, &used, &total)) {
+		if (gt_nvml_memory(s->nvml, i, &total, &used, &available)) {
 			take(s, &s->used[i], used);
 			take(s, &s->capacity[i], total);
 		}

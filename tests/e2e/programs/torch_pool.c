@@ -6,7 +6,8 @@
  *            the allocator says: allocated, reserved, fragmented, largest free piece
  * keep       keeps a block of every step, at keep_block
  * shortage   asks for more than there is
- * cpu        blocks in main memory
+ * fragmented keeps a block in each of MOMENTS segments, at keep_block, and asks for more than is
+ * free in one piece cpu        blocks in main memory
  */
 #include "../../fake/torch/c10_cuda.h"
 
@@ -93,6 +94,21 @@ static void keep(unsigned steps)
 	}
 }
 
+static bool fragment(unsigned segments)
+{
+	enum { MIB = 1 << 20, ASKED = 200 };
+	uint64_t *lent = calloc(segments, sizeof *lent);
+
+	for (unsigned i = 0; i < segments; i++) {
+		lent[i] = lend_block(0, 14 * MIB);
+		keep_block(2 * MIB);
+	}
+	for (unsigned i = 0; i < segments; i++)
+		free_block(lent[i]);
+	free(lent);
+	return lend_block(0, ASKED * UINT64_C(1) * MIB);
+}
+
 static void use_cpu(unsigned blocks)
 {
 	static char memory[1000];
@@ -134,6 +150,8 @@ int main(int argc, char **argv)
 		keep(moments);
 	else if (!strcmp(mode, "shortage"))
 		printf("%d\n", !lend_block(0, UINT64_C(1) << 50));
+	else if (!strcmp(mode, "fragmented"))
+		printf("%d\n", !fragment(moments));
 	else if (!strcmp(mode, "cpu"))
 		use_cpu(moments);
 	else

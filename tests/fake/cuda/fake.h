@@ -62,6 +62,8 @@ void fake_end_owned(CUcontext context);
 /* How many are alive, all classes, and their device bytes. */
 FAKE_EXPORT uint64_t fake_cuda_alive(void);
 FAKE_EXPORT uint64_t fake_cuda_bytes(void);
+/* What the device has for this driver. */
+uint64_t fake_cuda_total(void);
 
 /* call.c */
 

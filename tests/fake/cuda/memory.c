@@ -244,5 +244,5 @@ PLAIN(cuMemGetAllocationGranularity,
        CUmemAllocationGranularity_flags option),
       (*granularity = 2 << 20, CUDA_SUCCESS))
 PLAIN(cuMemGetInfo_v2, (size_t * free, size_t *total),
-      (*total = 16ull << 30, *free = *total - fake_cuda_bytes(), CUDA_SUCCESS))
+      NEED_CONTEXT((*total = fake_cuda_total(), *free = *total - fake_cuda_bytes(), CUDA_SUCCESS)))
 PLAIN(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode), CUDA_SUCCESS)

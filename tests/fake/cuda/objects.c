@@ -57,6 +57,14 @@ static uint64_t cost(enum fake_class class)
 	return getenv("FAKE_CUDA_COSTS") ? costs[class] : 0;
 }
 
+/* Others, as the stand-in libnvidia-ml has it, take 412 MiB. */
+uint64_t fake_cuda_total(void)
+{
+	const char *mib = getenv("FAKE_GPU_MIB");
+
+	return mib ? ((uint64_t)atoi(mib) - 412) << 20 : 16ull << 30;
+}
+
 static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUcontext owner,
 		    void *block)
 {
@@ -77,6 +85,11 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 		pthread_mutex_unlock(&lock);
 		free(fresh);
 		return CUDA_ERROR_ALREADY_MAPPED;
+	}
+	if (on_device(class) && getenv("FAKE_GPU_MIB") && bytes + size > fake_cuda_total()) {
+		pthread_mutex_unlock(&lock);
+		free(fresh);
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*at = fresh;
 	alive++;

@@ -4,6 +4,7 @@
  *
  * FAKE_NVML_SHARE=FILE   where the driver writes how much it has given out; none: 0 bytes
  * FAKE_NVML_GPUS=N       how many GPUs there are (2)
+ * FAKE_GPU_MIB=N         how much memory each has, for the stand-in driver as well (16384)
  * FAKE_NVML_INIT=CODE    nvmlInit_v2 fails with it
  * FAKE_NVML_OLD=1        it has only the older of the two questions for memory
  *
@@ -84,7 +85,7 @@ EXPORT int nvmlSystemGetDriverVersion(char *version, unsigned size)
 EXPORT int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
 {
 	memory->used = BASE + (share && device == &devices[0] ? atomic_load(&share->bytes) : 0);
-	memory->total = 16ull << 30;
+	memory->total = (unsigned long long)number("FAKE_GPU_MIB", 16384) << 20;
 	memory->free = memory->total - memory->used;
 	if (share && device == &devices[0])
 		atomic_fetch_add(&share->readings, 1);

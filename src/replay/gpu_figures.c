@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* gpu_figures.c - what the GPU itself reports (NVML's samples), held against what is known. */
+#include "replay/gpu_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/replay.h"
+
+enum { PLACES = 64 }; /* as struct gt_entry numbers them */
+
+/* What one series tells of a device. */
+struct reported {
+	bool any, has_first;
+	int64_t start; /* the first value */
+	/* of the sample that tells most about the moment */
+	int64_t value, beyond; /* beyond: what was known then */
+	uint64_t off_ns;
+	int64_t beyond_first; /* of the first sample that shows more than is known */
+};
+
+struct gt_gpu_figures {
+	const struct gt_view *view;
+	uint64_t time_ns;
+	int64_t known[PLACES];
+	struct reported program[PLACES], device[PLACES];
+};
+
+static bool counts(const struct gt_entry *entry)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[entry->function].kind;
+
+	return kind == GT_DRIVER_MEMORY ||
+	       (gt_kind_on_device(kind) && !(gt_kinds[kind].habits & GT_POOLED));
+}
+
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	struct gt_gpu_figures *g = context;
+
+	if (counts(entry))
+		g->known[entry->place] += (int64_t)entry->size;
+}
+
+static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	struct gt_gpu_figures *g = context;
+
+	if (counts(entry))
+		g->known[entry->place] -= (int64_t)entry->size;
+}
+
+/* "NVIDIA H200" of "GPU 0: NVIDIA H200". */
+static const char *name_of(const char *text)
+{
+	const char *name = strstr(text, ": ");
+
+	return name ? name + 2 : text;
+}
+
+/*
+ * The place that a GPU's samples are about. Programs may number their devices in another order: by
+ * name alone, if only one place has it.
+ */
+static uint16_t place_of(const struct gt_recording *r, const char *subject)
+{
+	uint16_t found = 0;
+	size_t alike = 0;
+
+	for (uint16_t i = 1; i < PLACES && i < gt_recording_place_count(r); i++) {
+		const char *place = gt_recording_place(r, i);
+
+		if (!strcmp(place, subject))
+			return i;
+		if (!strcmp(name_of(place), name_of(subject))) {
+			found = i;
+			alike++;
+		}
+	}
+	return alike == 1 ? found : 0;
+}
+
+/* Values are written when they change: the latest before a moment is still true then. */
+static void take(struct reported *x, const struct gt_sample *sample, uint64_t moment_ns,
+		 int64_t known)
+{
+	uint64_t off = sample->time_ns > moment_ns ? sample->time_ns - moment_ns :
+						     moment_ns - sample->time_ns;
+	int64_t beyond = sample->value - known;
+
+	if (!x->any)
+		x->start = sample->value;
+	if (!x->any || sample->time_ns <= moment_ns || off < x->off_ns) {
+		x->value = sample->value;
+		x->beyond = beyond;
+		x->off_ns = off;
+	}
+	if (!x->has_first && beyond > 0) {
+		x->has_first = true;
+		x->beyond_first = beyond;
+	}
+	x->any = true;
+}
+
+static void sampled(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct gt_gpu_figures *g = context;
+	const struct gt_series *series = gt_recording_series(g->view->recording, sample->series);
+	bool is_program = !strcmp(series->name, GT_SERIES_PROGRAM_USED);
+	uint16_t place;
+
+	if (sample->value < 0 || (!is_program && strcmp(series->name, GT_SERIES_DEVICE_USED)))
+		return;
+	place = place_of(g->view->recording, series->subject);
+	if (!place || (is_program && !sample->value))
+		return;
+	if (is_program)
+		take(&g->program[place], sample, g->time_ns, g->known[place]);
+	else
+		take(&g->device[place], sample, g->time_ns,
+		     g->known[place] +
+			     (g->device[place].any ? g->device[place].start : sample->value));
+}
+
+struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time_ns)
+{
+	struct gt_gpu_figures *g = gt_alloc(sizeof *g);
+	struct gt_live_observer observer = { born, ended, g };
+
+	g->view = v;
+	g->time_ns = time_ns;
+	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .observer = &observer,
+									.sampled = sampled,
+									.context = g,
+									.tick = v->tick }));
+	return g;
+}
+
+void gt_gpu_figures_free(struct gt_gpu_figures *g)
+{
+	free(g);
+}
+
+static uint64_t not_negative(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+bool gt_gpu_figure_at(const struct gt_gpu_figures *g, uint16_t place, struct gt_gpu_figure *figure)
+{
+	const struct reported *program = &g->program[place], *device = &g->device[place];
+	const struct reported *x = program->any ? program : device;
+
+	if (!x->any)
+		return false;
+	*figure = (struct gt_gpu_figure){ .is_of_program = program->any,
+					  .beyond = not_negative(x->beyond),
+					  .beyond_first = not_negative(x->beyond_first),
+					  .off_ns = x->off_ns };
+	if (device->any)
+		figure->others = program->any ? not_negative(device->value - program->value) :
+						not_negative(device->start);
+	return true;
+}
