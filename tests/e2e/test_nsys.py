@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import stat
 
-from nsys_export import (ARRAY, BACKTRACE, DEVICE, DEVICE_STATIC, DRIVER, Export, MANAGED,
+from nsys_export import (ARRAY, BACKTRACE, DEVICE, DEVICE_STATIC, DRIVER, Export, KINDS, MANAGED,
                          MANAGED_STATIC, MEMORY, MEMORY_2024, MEMORY_LATEST, PINNED)
 
 MIB = 1 << 20
@@ -524,6 +524,21 @@ def test_export_writes_the_three_files_of_the_scripts(case):
     assert "table\\tof\\nnames" in [row["var_name"] for row in files["invalid"]]
     assert sum(map(len, files.values())) == len(mixed().memory)
     assert {row["PID"] for rows in files.values() for row in rows} == {"100", "200"}
+
+
+def test_every_kind_of_memory_has_its_word_and_its_total(case):
+    export = Export()
+    for kind in range(len(KINDS)):
+        export.alloc(1000 + kind, 0x1000 * (kind + 1), 1 << kind, kind=kind)
+    take(case, export)
+    assert case.gputrack("export", "x.gt", "-f", "tsv", "-o", "out").status == 0
+    rows = table(case.path("out_invalid.tsv").read_text())[1]
+    assert [(row["memkind"], int(row["bytes"])) for row in rows] == \
+        [(f"CUDA_MEMOPR_MEMORY_KIND_{kind}", 1 << i) for i, kind in enumerate(KINDS)], rows
+    # pageable and pinned memory are the host's; what may be there counts as the device's
+    assert case.report("x.gt", "usage")["peak"]["device_bytes"] == (1 << len(KINDS)) - 1 - 3
+    text = case.gputrack("report", "x.gt", "-a", "watermark").out
+    assert "may reside on the host" in " ".join(text.split()), text
 
 
 def test_a_tsv_name_writes_the_table_of_all_events(case):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_checklist.py - doc/levelzero-checklist.md: every row names tests, which exist, and none is missing.
+"""test_checklist.py - doc/levelzero-checklist.md and doc/nsys-checklist.md: every row names tests,
+which exist, and none is missing.
 
 Usage: test_checklist.py SOURCE
 """
@@ -29,6 +30,15 @@ CHARTS = ["Memory Leak Detection Over Time", "System Memory Usage Over Time", "M
           "Total Memory Allocations", "Top 10 Most Frequent API Calls",
           "Top 10 API Calls by Memory Impact", "Top 10 API Calls by Avg Memory per Call",
           "Cumulative Memory Impact by Top 5 APIs", "Individual Leak Events Timeline"]
+
+# What the document of the scripts for Nsight exports lists.
+NSYS = ["profile.sh", "valid.tsv", "invalid.tsv", "driver.tsv", "PID", "address", "start_time", "bytes",
+        "mem_kind", "mem_op_type", "var_name", "call_stack", "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION",
+        "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", "-a watermark", "-a usage", "-a leakage", "plot.py -u",
+        "plot.py -s", "nvidia-smi", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "eventClass` 67", "eventClass` 1", "CUDA_CALLCHAINS", "ENUM_CUDA_MEM_KIND",
+        "ENUM_CUDA_DEV_MEM_EVENT_OPER", "StringIds"] + [f"CUDA_MEMOPR_MEMORY_KIND_{kind}`" for kind in """
+DEVICE DEVICE_STATIC ARRAY PAGEABLE PINNED MANAGED MANAGED_STATIC UNKNOWN""".split()]
 
 TEST = re.compile(r"`((?:e2e|unit|golden)/[^`]+)`")
 
@@ -71,12 +81,9 @@ def rows(text):
             yield [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-def main():
-    source = pathlib.Path(sys.argv[1])
-    text = (source / "doc/levelzero-checklist.md").read_text()
-    tests = {*end_to_end(source), *unit(source), *golden(source)}
-    table = (source / "src/api/levelzero.def").read_text()
-    wrong, first = [], []
+def check_rows(text, tests, wrong):
+    """The first cell of each row, whose last one names tests that exist."""
+    first = []
     for cells in rows(text):
         first.append(cells[0])
         named = TEST.findall(cells[-1])
@@ -85,6 +92,19 @@ def main():
         if TEST.sub("", cells[-1]).strip(", "):
             wrong.append(f"the last cell has more than tests: {cells[-1]}")
     wrong += [f"there is no test {name}" for name in sorted(set(TEST.findall(text)) - tests)]
+    return first
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    text = (source / "doc/levelzero-checklist.md").read_text()
+    tests = {*end_to_end(source), *unit(source), *golden(source)}
+    table = (source / "src/api/levelzero.def").read_text()
+    wrong = []
+    nsys = check_rows((source / "doc/nsys-checklist.md").read_text(), tests, wrong)
+    wrong += [f"{name.strip('`')} has no row" for name in NSYS
+              if not any(f"`{name}" in cell for cell in nsys)]
+    first = check_rows(text, tests, wrong)
     for name in VARIABLES:
         if not any(f"`{name}=" in cell for cell in first):
             wrong.append(f"the variable {name} has no row")
@@ -99,7 +119,7 @@ def main():
             wrong.append(f"chart {number}, {name}, has no row")
     for line in wrong:
         print(line)
-    print(f"{len(first)} rows, {len(set(TEST.findall(text)))} tests named, {len(tests)} known")
+    print(f"{len(first)} and {len(nsys)} rows, {len(set(TEST.findall(text)))} tests named, {len(tests)} known")
     sys.exit(1 if wrong or len(first) < 100 else 0)
 
 
