@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_calls.c - the cost of a pair of cuMemAlloc and cuMemFree in a given library: prints
- * nanoseconds of CPU time per call, the minimum and the median of its rounds.
+ * attach_calls.c - the cost of a pair of cuMemAlloc and cuMemFree in a given library, called this
+ * many frames deep (0): prints nanoseconds of CPU time per call, the minimum and the median of its
+ * rounds.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -26,11 +27,32 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int (*allocate)(uint64_t *, size_t), (*release)(uint64_t);
+
+__attribute__((noinline)) static double run(int depth)
+{
+	volatile char room[64];
+	double begun, ns;
+
+	room[0] = 1;
+	if (depth > 0)
+		return run(depth - 1) * room[0];
+	begun = now_ns();
+	for (int i = 0; i < PAIRS; i++) {
+		uint64_t handle;
+
+		allocate(&handle, 256);
+		release(handle);
+	}
+	ns = now_ns() - begun;
+	return ns * room[0];
+}
+
 int main(int argc, char **argv)
 {
 	void *library = dlopen(argc > 1 ? argv[1] : "libcuda.so.1", RTLD_NOW), *context;
 	int (*init)(unsigned), (*create)(void **, unsigned, int);
-	int (*allocate)(uint64_t *, size_t), (*release)(uint64_t);
+	int depth = argc > 2 ? atoi(argv[2]) : 0;
 	double samples[ROUNDS];
 
 	if (!library) {
@@ -43,16 +65,8 @@ int main(int argc, char **argv)
 	release = (int (*)(uint64_t))dlsym(library, "cuMemFree_v2");
 	if (init(0) || create(&context, 0, 0))
 		return 1;
-	for (int round = 0; round < ROUNDS; round++) {
-		double begun = now_ns();
-		uint64_t handle;
-
-		for (int i = 0; i < PAIRS; i++) {
-			allocate(&handle, 256);
-			release(handle);
-		}
-		samples[round] = (now_ns() - begun) / PAIRS / 2;
-	}
+	for (int round = 0; round < ROUNDS; round++)
+		samples[round] = run(depth) / PAIRS / 2;
 	qsort(samples, ROUNDS, sizeof *samples, by_value);
 	printf("%.0f\t%.0f\n", samples[0], samples[ROUNDS / 2]);
 	return 0;

@@ -30,6 +30,7 @@ row() { # NAME GOAL COMMAND…
 		   name == "bare" ? "" : $3 - $1, name == "bare" ? "" : $4 - $2, goal }'
 }
 attach() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library"; }
+deep() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library" 20; }
 # The kernel's cost of a probe alone: another process is followed, this one is not.
 beside() {
 	sleep 30 &
@@ -45,10 +46,14 @@ beside() {
 row bare "" "$build/bench/attach_calls" "$library"
 row "another process attached, multi probes" "" beside --probes multi
 row "another process attached, session probes" "" beside --probes session
-row "attached, frame pointers" "≤ 1600" attach
+row "attached" "≤ 1600" attach
+row "attached, frame pointers" "" attach --unwind fp
 row "attached, no stacks" "" attach --no-stacks
 row "attached, copies of 8 KiB of stack" "" attach --unwind dwarf
 row "attached, multi instead of session probes" "" attach --probes multi
+row "attached, 20 frames deeper" "" deep
+row "attached, 20 frames deeper, frame pointers" "" deep --unwind fp
+row "attached, 20 frames deeper, copies of 8 KiB" "" deep --unwind dwarf
 
 echo
 echo "| load | events/s reached | delivered | lost | goal |"

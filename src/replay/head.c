@@ -432,7 +432,13 @@ void gt_head_modules(struct gt_printer *p, const struct gt_view *v, size_t most)
 		gt_print_wrap(p, GT_YELLOW, 2, "%zu more %s no debug information", count - most,
 			      gt_plural(count - most, "file has", "files have"));
 	free(list);
-	if (*gt_recording_info(v->recording, "cut_stacks"))
+	if (!*gt_recording_info(v->recording, "cut_stacks"))
+		return;
+	if (*gt_recording_info(v->recording, "unwind"))
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "some stacks end early, in code that has neither unwind tables nor "
+			      "frame pointers");
+	else
 		gt_print_wrap(p, GT_YELLOW, 2,
 			      "some stacks end early, in code without frame pointers: `%s attach "
 			      "--unwind dwarf` unwinds further",

@@ -30,13 +30,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	FUZZ_CHECK(c);
 	memcpy(c, data, size);
-	if (gt_probe_call_is_whole(c, size, false) && c->row < GT_FN_COUNT &&
+	if (gt_probe_call_is_whole(c, size) && c->row < GT_FN_COUNT &&
 	    gt_plan_make(&plan, (enum gt_function_id)c->row)) {
-		gt_replica_make(&replica, &plan, c, (const uint64_t *)(c + 1));
+		gt_replica_make(&replica, &plan, c, gt_probe_call_array(c));
 		gt_call_events(&replica.call, &door, count, &events);
 		FUZZ_CHECK(events <= (size_t)GT_PROBE_EFFECTS * (GT_PROBE_ARRAY + 1));
 	}
-	gt_probe_call_is_whole(c, size, true);
 	free(c);
 	return 0;
 }

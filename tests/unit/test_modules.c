@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -153,6 +155,37 @@ static void a_file_that_only_its_processes_see_is_reached_through_one_that_lives
 	gt_images_fini(&images);
 }
 
+/* Its calls may be read when it runs another program already. */
+static void the_modules_of_a_program_outlive_its_exec(void **state)
+{
+	uint64_t here = (uint64_t)(uintptr_t)the_modules_of_a_program_outlive_its_exec;
+	struct gt_images images = { 0 };
+	struct gt_modules modules = { 0 };
+	int ends[2], status;
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		execlp("sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* closed by exec */
+	close(ends[0]);
+	gt_modules_look(&modules, &images, (uint32_t)getpid());
+	assert_non_null(gt_modules_find(&modules, here));
+	status = gt_modules_look(&modules, &images, (uint32_t)pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_false(status);
+	assert_true(modules.is_gone);
+	assert_non_null(gt_modules_find(&modules, here));
+	gt_modules_fini(&modules);
+	gt_images_fini(&images);
+}
+
 static void further_files_than_the_limit_are_not_read(void **state)
 {
 	char path[] = "/tmp/gputrack-image.XXXXXX";
@@ -173,6 +206,7 @@ static void further_files_than_the_limit_are_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_modules_of_a_program_outlive_its_exec),
 		cmocka_unit_test(further_files_than_the_limit_are_not_read),
 		cmocka_unit_test(code_sharing_a_page_with_earlier_data_is_located_correctly),
 		cmocka_unit_test(a_rewritten_file_is_another_image),

@@ -10,6 +10,7 @@
 #define __BPF__ 1
 #include "calls.h"
 #include "calls_state.bpf.h"
+#include "unwind.bpf.h"
 
 /* Registers are copied first: ctx may only be read at fixed offsets. */
 static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
@@ -149,6 +150,15 @@ static __always_inline uint64_t wake_flag(void)
 									  BPF_RB_NO_WAKEUP;
 }
 
+/* Wakes the tool at once, but not more often than a thousand times a second. */
+static __always_inline uint64_t wake_for_copy(uint64_t now_ns)
+{
+	if (now_ns - copied_ns < 1000000)
+		return wake_flag();
+	copied_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 /*
  * Sends the call with its registers and the top of its stack. `caller`: the call has only begun,
  * and the return address, which is this, is still on the stack.
@@ -200,7 +210,8 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	}
 	w->call.stack_bytes = copied;
 	w->call.frames = 0;
-	bpf_ringbuf_submit(w, wake_flag());
+	w->call.has_copy = 1;
+	bpf_ringbuf_submit(w, unwinds_by_tables ? wake_for_copy(t->call.ended_ns) : wake_flag());
 	return true;
 }
 
@@ -222,10 +233,24 @@ static __always_inline long stack_at_entry(struct pt_regs *ctx, struct thread *t
 	return n > size ? size : n;
 }
 
-static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t, uint64_t caller)
+/* Sends the call with the frames in t->tail, of this many bytes. */
+static __always_inline bool send(struct thread *t, uint64_t size)
 {
 	struct gt_probe_call *c = &t->call;
-	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY), size;
+	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY);
+
+	if (size > GT_PROBE_FRAMES * sizeof(uint64_t))
+		size = 0;
+	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
+	c->frames = size / sizeof(uint64_t);
+	size += array * sizeof(uint64_t) + sizeof *c;
+	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
+}
+
+static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct thread *t,
+						  uint64_t caller)
+{
+	uint64_t array = WITHIN(t->call.array, GT_PROBE_ARRAY);
 	long n = 0;
 
 	if (caller)
@@ -233,13 +258,32 @@ static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t, uin
 	else if (frames_max)
 		n = bpf_get_stack(ctx, &t->tail[array], frames_max * sizeof(uint64_t),
 				  BPF_F_USER_STACK);
-	size = n > 0 ? n : 0;
-	if (size > GT_PROBE_FRAMES * sizeof(uint64_t))
-		size = 0;
-	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
-	c->frames = size / sizeof(uint64_t);
-	size += array * sizeof(uint64_t) + sizeof *c;
-	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
+	return send(t, n > 0 ? n : 0);
+}
+
+/* Copies may take half of the ring: then no event is lost, and a stack is as long as is known. */
+static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task_struct *task,
+						struct thread *t, uint64_t caller)
+{
+	struct gt_probe_call *c = &t->call;
+	uint32_t end = walk_stack(ctx, task, t, WITHIN(c->array, GT_PROBE_ARRAY), caller);
+
+	c->walk = end;
+	if (end >= GT_WALK_STRANGE && bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < 2 * ring_wake)
+		return hand_over_stack(ctx, t, caller);
+	if (end == GT_WALK_SPACE)
+		return hand_over_by_pointers(ctx, t, caller);
+	return send(t, (uint64_t)t->walk.count * sizeof(uint64_t));
+}
+
+/* `caller`: as in hand_over_stack. */
+static __always_inline bool hand_over(struct pt_regs *ctx, struct task_struct *task,
+				      struct thread *t, uint64_t caller)
+{
+	if (unwinds_by_tables)
+		return hand_over_by_tables(ctx, task, t, caller);
+	return stack_bytes ? hand_over_stack(ctx, t, caller) :
+			     hand_over_by_pointers(ctx, t, caller);
 }
 
 /* The fields that a call has, whether it returned or not. */
@@ -258,6 +302,8 @@ static __always_inline void fill_in(struct task_struct *task, struct gt_probe_ca
 	c->frames = 0;
 	c->array = 0;
 	c->array_count = p->array_count;
+	c->has_copy = 0;
+	c->walk = GT_WALK_NOT;
 	__builtin_memcpy(c->words, p->words, sizeof c->words);
 }
 
@@ -292,7 +338,7 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 	c->ret = 0;
 	c->unfinished = 0;
 	fill_in(task, c, p);
-	if (stack_bytes ? !hand_over_stack(ctx, t, p->caller) : !hand_over(ctx, t, p->caller))
+	if (!hand_over(ctx, task, t, p->caller))
 		lose(c->pid, c->ended_ns);
 }
 
@@ -386,7 +432,7 @@ static __always_inline int left(struct pt_regs *ctx)
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
 		}
 	}
-	if (stack_bytes ? !hand_over_stack(ctx, t, 0) : !hand_over(ctx, t, 0))
+	if (!hand_over(ctx, task, t, 0))
 		lose(c->pid, c->ended_ns);
 	return 0;
 }
@@ -428,6 +474,8 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if ((!everyone || fresh.has_callbacks) && pid &&
 	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);
+	if (pid)
+		inherit_space(parent, child, pid);
 	e = news_of(child, GT_NEWS_FORK, pid);
 	if (!e)
 		return 0;
@@ -448,6 +496,7 @@ int BPF_PROG(execed, struct task_struct *task)
 	/* a process without calls matters only if it is a target */
 	if (off || !pid)
 		return 0;
+	forget_space(pid);
 	target = bpf_map_lookup_elem(&targets, &pid);
 	if (!target)
 		return 0;
@@ -535,8 +584,10 @@ int BPF_PROG(exited, struct task_struct *task)
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	/* the pid may be reused soon */
-	if (last)
+	if (last) {
 		bpf_map_delete_elem(&targets, &pid);
+		forget_space(pid);
+	}
 	return 0;
 }
 

@@ -24,6 +24,18 @@ enum {
 	GT_PROBE_STACK_MAX = 65536,
 };
 
+/* How the BPF programs' unwinding of a stack ended. From GT_WALK_STRANGE on, the tool knows more.
+ */
+enum gt_walk_end {
+	GT_WALK_NOT,     /* not unwound by tables */
+	GT_WALK_WHOLE,   /* at the outermost frame, or as many frames as wanted */
+	GT_WALK_CUT,     /* no way leads on */
+	GT_WALK_STRANGE, /* at an address that is not known to be code */
+	GT_WALK_ROWS,    /* in code whose rows are not there */
+	GT_WALK_RULE,    /* at a rule that only the tool can apply */
+	GT_WALK_SPACE,   /* nothing is known about the process */
+};
+
 /* One word of memory that event/call.c will read. */
 struct gt_probe_copy {
 	uint8_t word;         /* the argument (index of `words`) that points to it */
@@ -58,7 +70,9 @@ struct gt_probe_call {
 	uint16_t frames;      /* addresses that follow, or 0 */
 	uint16_t unread;      /* a bit for each copy that could not be read */
 	uint32_t stack_bytes; /* bytes of the stack that follow instead, after `registers` */
-	uint32_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
+	uint16_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
+	uint8_t has_copy;     /* `registers` and bytes of the stack follow */
+	uint8_t walk;         /* enum gt_walk_end */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 

@@ -2,6 +2,10 @@
 /* calls_state.bpf.h - what the BPF programs know: settings, maps, processes and their threads. */
 #pragma once
 
+#include "unwind_rows.h"
+
+enum { GT_PROBE_TAIL = GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1, KNOWN_RULES = 128, WINDOW = 64 };
+
 /* The fields of kernel structures that we read; their offsets are resolved at load time. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct ns_common {
@@ -27,12 +31,20 @@ struct signal_struct {
 	int group_exit_code;
 	struct task_struct *group_exec_task; /* Linux 5.17 */
 };
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr;
+	struct return_instance *next;
+};
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
 struct task_struct {
 	int pid, tgid, exit_code;
 	__u64 start_boottime, self_exec_id;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
+	struct uprobe_task *utask;
 	char comm[16];
 };
 #pragma clang attribute pop
@@ -46,6 +58,24 @@ struct pending {
 	uint32_t row, array_count;
 };
 
+/* Unwinding by tables: where it is. */
+struct walk {
+	uint64_t pc, sp, bp;
+	struct gt_space_area area; /* in which the last address was found */
+	uint32_t at, count;        /* where its frames begin in `tail`, and how many there are */
+	uint8_t end;               /* enum gt_walk_end */
+	uint8_t is_exact;          /* pc was interrupted, and is no return address */
+	uint8_t has_switched;      /* to another stack */
+	uint64_t window_at;        /* 0: none */
+	uint64_t window[WINDOW];   /* words of the stack from there on */
+};
+
+/* The rule that was found for an address of a space. */
+struct known_rule {
+	uint64_t pc;
+	uint32_t space, rule;
+};
+
 /* State of a thread: its calls in flight, and buffers in which its records are assembled. */
 struct thread {
 	uint32_t known, depth;
@@ -53,24 +83,28 @@ struct thread {
 	uint32_t array;
 	struct pending calls[GT_PROBE_DEPTH];
 	uint64_t handles[GT_PROBE_ARRAY];
+	struct walk walk;
+	struct known_rule known_rules[KNOWN_RULES]; /* by hash of the address */
 	struct gt_probe_call call;
-	uint64_t tail[GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1];
+	uint64_t tail[GT_PROBE_TAIL]; /* right behind it: both are sent as one */
 };
 
 /* Settings, constant from load time on. */
-const volatile bool everyone;        /* all processes, not only those in `targets` */
-const volatile bool selects;         /* some of them may be ignored */
-const volatile bool no_children;     /* children are no targets */
-const volatile uint32_t namespace;   /* of pids; 0: the initial one */
-const volatile uint32_t frames_max;  /* 0: no stacks */
-const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the stack's top */
-const volatile uint64_t ring_wake;   /* wakes the tool when more bytes than this are waiting */
-const volatile uint32_t own_pid;     /* the tool itself, which is ignored */
+const volatile bool everyone;          /* all processes, not only those in `targets` */
+const volatile bool selects;           /* some of them may be ignored */
+const volatile bool no_children;       /* children are no targets */
+const volatile uint32_t namespace;     /* of pids; 0: the initial one */
+const volatile uint32_t frames_max;    /* 0: no stacks */
+const volatile uint32_t stack_bytes;   /* 0: frame pointers; otherwise copy the stack's top */
+const volatile bool unwinds_by_tables; /* copy it only where the tables do not say enough */
+const volatile uint64_t ring_wake;     /* wakes the tool when more bytes than this are waiting */
+const volatile uint32_t own_pid;       /* the tool itself, which is ignored */
 
 uint64_t lost;                /* calls of all processes that did not fit into the ring */
 struct gt_probe_losses stray; /* of these, those of processes that are no targets */
 uint64_t news_lost;
-uint32_t off; /* set when detaching: nothing more is recorded */
+uint64_t copied_ns; /* when the tool was last woken because of a copy */
+uint32_t off;       /* set when detaching: nothing more is recorded */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -31,7 +31,11 @@ struct run {
 	unsigned depth;
 	bool is_initial; /* still in the shared instructions */
 	uint64_t location, address;
+	gt_cfi_row_fn *each; /* told of every rule, if not NULL */
+	void *context;
 };
+
+static void tell(const struct run *r);
 
 /* Sets where a register is; ignores registers that we do not track. */
 static void set(struct run *r, uint64_t number, enum gt_cfi_how how, int64_t value)
@@ -125,8 +129,11 @@ static bool advance(struct run *r, uint64_t delta)
 {
 	uint64_t bytes;
 
-	return !r->is_initial && !__builtin_mul_overflow(delta, r->code->code_factor, &bytes) &&
-	       !__builtin_add_overflow(r->location, bytes, &r->location);
+	if (r->is_initial || __builtin_mul_overflow(delta, r->code->code_factor, &bytes))
+		return false;
+	if (r->each && bytes)
+		tell(r);
+	return !__builtin_add_overflow(r->location, bytes, &r->location);
 }
 
 /* Instructions that define the CFA. */
@@ -268,6 +275,37 @@ static bool keep_all(struct gt_cfi_rule *rule, const struct state *s)
 	return fits;
 }
 
+static bool rule_of(struct gt_cfi_rule *rule, const struct run *r)
+{
+	rule->is_signal = r->code->is_signal;
+	if (r->now.cfa.how == GT_CFI_UNDEFINED)
+		return false;
+	if (keep_all(rule, &r->now))
+		return true;
+	gt_cfi_rule_fini(rule);
+	return false;
+}
+
+static void tell(const struct run *r)
+{
+	struct gt_cfi_rule rule = { 0 };
+	bool has = rule_of(&rule, r);
+
+	r->each(r->context, r->location, has ? &rule : NULL);
+	if (has)
+		gt_cfi_rule_fini(&rule);
+}
+
+static bool execute_both(struct run *r)
+{
+	begin(&r->now);
+	if (!execute_all(r, r->code->initial))
+		return false;
+	r->initial = r->now;
+	r->is_initial = false;
+	return execute_all(r, r->code->own);
+}
+
 bool gt_cfi_rule_init(struct gt_cfi_rule *rule, const struct gt_cfi_code *code, uint64_t address)
 {
 	struct run r = {
@@ -275,17 +313,22 @@ bool gt_cfi_rule_init(struct gt_cfi_rule *rule, const struct gt_cfi_code *code, 
 	};
 
 	*rule = (struct gt_cfi_rule){ 0 };
-	begin(&r.now);
-	if (!execute_all(&r, code->initial))
-		return false;
-	r.initial = r.now;
-	r.is_initial = false;
-	if (!execute_all(&r, code->own) || r.now.cfa.how == GT_CFI_UNDEFINED)
-		return false;
-	if (keep_all(rule, &r.now))
-		return true;
-	gt_cfi_rule_fini(rule);
-	return false;
+	return execute_both(&r) && rule_of(rule, &r);
+}
+
+void gt_cfi_rule_each(const struct gt_cfi_code *code, gt_cfi_row_fn *each, void *context)
+{
+	struct run r = { .code = code,
+			 .is_initial = true,
+			 .location = code->start,
+			 .address = UINT64_MAX,
+			 .each = each,
+			 .context = context };
+
+	if (execute_both(&r))
+		tell(&r);
+	else
+		each(context, r.location, NULL);
 }
 
 void gt_cfi_rule_fini(struct gt_cfi_rule *rule)

@@ -30,6 +30,7 @@ struct gt_cfi_table {
 	uint64_t index, count;      /* the file's index: offset, entries; 0: it has none */
 	struct function *functions; /* our index, by start */
 	size_t function_count, function_room;
+	uint8_t *section; /* .eh_frame, while it is held */
 };
 
 /* An entry without its length field, and its ELF address. */
@@ -46,6 +47,7 @@ struct shared {
 	int64_t data_factor;
 	uint8_t encoding; /* of addresses */
 	bool has_sizes;   /* augmentation data is preceded by its length */
+	bool is_signal;
 };
 
 static bool read_at(const struct gt_image *image, uint64_t offset, void *bytes, size_t size)
@@ -54,8 +56,15 @@ static bool read_at(const struct gt_image *image, uint64_t offset, void *bytes, 
 }
 
 /* Bytes by their ELF address. */
-static bool read_loaded(const struct gt_image *image, uint64_t address, void *bytes, size_t size)
+static bool read_loaded(const struct gt_cfi_table *t, uint64_t address, void *bytes, size_t size)
 {
+	const struct gt_image *image = t->image;
+	uint64_t held = address - image->cfi.address;
+
+	if (t->section && held < image->cfi.size && size <= image->cfi.size - held) {
+		memcpy(bytes, t->section + held, size);
+		return true;
+	}
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const struct gt_segment *s = &image->segments[i];
 		uint64_t at = address - s->address;
@@ -112,7 +121,7 @@ static bool read_augmentation(struct shared *s, struct entry e, const char *lett
 			if (!get_address(&e, gt_get_fixed(&e.bytes, 1) & 0x0f, 0, &ignored))
 				return false;
 			break;
-		case 'S': break; /* a signal frame */
+		case 'S': s->is_signal = true; break;
 		default: return false;
 		}
 	}
@@ -158,7 +167,7 @@ static bool read_shared(struct shared *s, struct entry e)
 }
 
 /* Reads a whole entry into memory that the caller frees. */
-static bool read_entry(const struct gt_image *image, uint64_t address, struct entry *e,
+static bool read_entry(const struct gt_cfi_table *t, uint64_t address, struct entry *e,
 		       uint8_t **memory)
 {
 	uint8_t head[4];
@@ -166,13 +175,13 @@ static bool read_entry(const struct gt_image *image, uint64_t address, struct en
 	uint64_t length;
 
 	*memory = NULL;
-	if (!read_loaded(image, address, head, sizeof head))
+	if (!read_loaded(t, address, head, sizeof head))
 		return false;
 	length = gt_get_fixed(&length_bytes, 4);
 	if (length < 4 || length > ENTRY_BYTES_MAX)
 		return false;
 	*memory = gt_alloc(length);
-	if (!read_loaded(image, address + 4, *memory, length))
+	if (!read_loaded(t, address + 4, *memory, length))
 		return false;
 	*e = (struct entry){ .bytes = { .at = *memory, .end = *memory + length },
 			     .first = *memory,
@@ -195,6 +204,7 @@ static bool read_own(struct gt_cfi_code *code, struct entry *e, const struct sha
 	code->own = e->bytes;
 	code->code_factor = s->code_factor;
 	code->data_factor = s->data_factor;
+	code->is_signal = s->is_signal;
 	return !e->bytes.bad;
 }
 
@@ -206,28 +216,41 @@ static uint64_t shared_of(struct entry *own)
 	return back ? at - back : 0;
 }
 
-static bool rule_of(const struct gt_cfi_table *t, uint64_t entry, struct gt_cfi_rule *rule,
-		    uint64_t address)
+typedef bool code_fn(void *context, const struct gt_cfi_code *code, uint64_t size);
+
+/* Passes on the instructions of the function whose entry is at an address; false if it has none. */
+static bool with_code(const struct gt_cfi_table *t, uint64_t entry, code_fn *use, void *context)
 {
 	uint8_t *own_memory = NULL, *shared_memory = NULL;
 	struct entry own, common;
 	struct gt_cfi_code code;
 	struct shared shared;
 	uint64_t at, size;
-	bool found = false;
+	bool used = false;
 
-	if (!read_entry(t->image, entry, &own, &own_memory))
+	if (!read_entry(t, entry, &own, &own_memory))
 		goto free_own;
 	at = shared_of(&own);
-	if (at && read_entry(t->image, at, &common, &shared_memory) &&
-	    read_shared(&shared, common) &&
-	    read_own(&code, &own, &shared, t->image->cfi_index.address, &size) &&
-	    address >= code.start && address - code.start < size)
-		found = gt_cfi_rule_init(rule, &code, address);
+	if (at && read_entry(t, at, &common, &shared_memory) && read_shared(&shared, common) &&
+	    read_own(&code, &own, &shared, t->image->cfi_index.address, &size))
+		used = use(context, &code, size);
 	free(shared_memory);
 free_own:
 	free(own_memory);
-	return found;
+	return used;
+}
+
+struct finding {
+	struct gt_cfi_rule *rule;
+	uint64_t address;
+};
+
+static bool find_rule(void *context, const struct gt_cfi_code *code, uint64_t size)
+{
+	struct finding *f = context;
+
+	return f->address >= code->start && f->address - code->start < size &&
+	       gt_cfi_rule_init(f->rule, code, f->address);
 }
 
 /* Locates the entries of the file's index, if it is of the searchable kind. */
@@ -255,25 +278,45 @@ static void open_index(struct gt_cfi_table *t)
 		t->count = (s->size - address_of(&e)) / INDEX_ENTRY;
 }
 
-/* The last entry at or before the address, by the file's index. */
-static uint64_t search_index(const struct gt_cfi_table *t, uint64_t address)
+/* A function by its number, in the file's index or ours. */
+static bool function_at(const struct gt_cfi_table *t, uint64_t number, struct function *f)
 {
-	uint64_t low = 0, high = t->count, base = t->image->cfi_index.address, found = 0;
+	uint64_t base = t->image->cfi_index.address;
 	int32_t words[2];
+
+	if (!t->count) {
+		*f = t->functions[number];
+		return true;
+	}
+	if (!read_at(t->image, t->index + number * INDEX_ENTRY, words, sizeof words))
+		return false;
+	*f = (struct function){ base + (uint64_t)(int64_t)words[0],
+				base + (uint64_t)(int64_t)words[1] };
+	return true;
+}
+
+static uint64_t function_total(const struct gt_cfi_table *t)
+{
+	return t->count ? t->count : t->function_count;
+}
+
+/* How many functions begin at or before the address. */
+static uint64_t search(const struct gt_cfi_table *t, uint64_t address)
+{
+	uint64_t low = 0, high = function_total(t);
+	struct function f;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (!read_at(t->image, t->index + middle * INDEX_ENTRY, words, sizeof words))
+		if (!function_at(t, middle, &f))
 			return 0;
-		if (base + (uint64_t)(int64_t)words[0] > address) {
+		if (f.start > address)
 			high = middle;
-		} else {
+		else
 			low = middle + 1;
-			found = base + (uint64_t)(int64_t)words[1];
-		}
 	}
-	return found;
+	return low;
 }
 
 static int by_start(const void *a, const void *b)
@@ -337,21 +380,6 @@ static void walk(struct gt_cfi_table *t)
 		qsort(t->functions, t->function_count, sizeof *t->functions, by_start);
 }
 
-static uint64_t search_functions(const struct gt_cfi_table *t, uint64_t address)
-{
-	size_t low = 0, high = t->function_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->functions[middle].start > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low ? t->functions[low - 1].entry : 0;
-}
-
 struct gt_cfi_table *gt_cfi_table_new(const struct gt_image *image)
 {
 	struct gt_cfi_table *t;
@@ -374,12 +402,68 @@ void gt_cfi_table_free(struct gt_cfi_table *t)
 	if (!t)
 		return;
 	free(t->functions);
+	free(t->section);
 	free(t);
 }
 
 bool gt_cfi_table_find(struct gt_cfi_table *t, struct gt_cfi_rule *rule, uint64_t address)
 {
-	uint64_t entry = t->count ? search_index(t, address) : search_functions(t, address);
+	struct finding f = { rule, address };
+	uint64_t number = search(t, address);
+	struct function found;
 
-	return entry && rule_of(t, entry, rule, address);
+	return number && function_at(t, number - 1, &found) &&
+	       with_code(t, found.entry, find_rule, &f);
+}
+
+struct telling {
+	gt_cfi_row_fn *each;
+	void *context;
+	uint64_t end; /* of the function */
+};
+
+static void tell_row(void *context, uint64_t address, const struct gt_cfi_rule *rule)
+{
+	const struct telling *t = context;
+
+	if (address < t->end)
+		t->each(t->context, address, rule);
+}
+
+static bool tell_rows(void *context, const struct gt_cfi_code *code, uint64_t size)
+{
+	struct telling *t = context;
+
+	t->end = code->start + size;
+	gt_cfi_rule_each(code, tell_row, t);
+	t->each(t->context, t->end, NULL);
+	return true;
+}
+
+void gt_cfi_table_rows(struct gt_cfi_table *t, uint64_t from, uint64_t to, gt_cfi_row_fn *each,
+		       void *context)
+{
+	struct telling telling = { .each = each, .context = context };
+	uint64_t number = search(t, from), total = function_total(t);
+	struct function f;
+
+	for (number -= number > 0; number < total; number++) {
+		if (!function_at(t, number, &f) || f.start >= to)
+			break;
+		if (!with_code(t, f.entry, tell_rows, &telling))
+			each(context, f.start, NULL);
+	}
+}
+
+void gt_cfi_table_hold(struct gt_cfi_table *t, bool hold)
+{
+	const struct gt_segment *s = &t->image->cfi;
+
+	free(t->section);
+	t->section = NULL;
+	if (!hold || !s->size || s->size > WALKED_BYTES_MAX)
+		return;
+	t->section = gt_alloc(s->size);
+	if (!read_at(t->image, s->offset, t->section, s->size))
+		gt_cfi_table_hold(t, false);
 }

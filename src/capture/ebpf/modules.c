@@ -167,6 +167,12 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 		for (size_t i = 0; i < images->count && !image; i++)
 			if (is_of(images->list[i], &st))
 				image = images->list[i];
+		/* it was closed when no process had mapped it */
+		if (image && image->fd < 0 && images->keep_open) {
+			gt_unwind_forget(image);
+			image->fd = fd;
+			return image;
+		}
 		if (!image && images->count < GT_IMAGES_MAX) {
 			elf_version(EV_CURRENT);
 			image = image_new(m, pid, fd, &st);
@@ -275,10 +281,11 @@ enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address)
 bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
 {
 	struct gt_mappings maps;
-	bool moved = false;
-	size_t before = m->count, looked = 0;
+	bool moved = false, is_other;
+	size_t before = m->count, looked = 0, gone = 0;
 
 	m->is_stale = false;
+	m->looks++;
 	m->is_gone = gt_mappings_read(&maps, pid);
 	if (m->is_gone) {
 		if (!images->history)
@@ -314,10 +321,18 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 							  .image = image };
 	}
 	for (size_t i = 0; i < before; i++)
-		moved |= m->list[i].gone;
+		gone += m->list[i].gone;
 	gt_mappings_fini(&maps);
+	moved = gone > 0;
+	/* it runs another program, of which these calls are not */
+	is_other = moved && gone == before;
+	if (is_other) {
+		m->count = before;
+		m->area_count = 0;
+		m->is_gone = true;
+	}
 	/* a process that ended meanwhile showed only a part: keep what was known */
-	if (moved && !has_memory(pid)) {
+	if (is_other || (moved && !has_memory(pid))) {
 		for (size_t i = 0; i < before; i++)
 			m->list[i].gone = false;
 		moved = false;

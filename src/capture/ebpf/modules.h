@@ -92,7 +92,8 @@ struct gt_modules {
 	bool is_stale;         /* something was mapped since the last look */
 	struct gt_area *areas; /* by address, including code that is in no file */
 	size_t area_count, area_room;
-	bool is_gone; /* the process had ended at the last look */
+	bool is_gone;   /* the process had ended at the last look */
+	uint32_t looks; /* so far */
 };
 
 void gt_modules_fini(struct gt_modules *m);

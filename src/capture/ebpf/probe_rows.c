@@ -238,16 +238,23 @@ static uint64_t address_of(const void *at)
 	return (uint64_t)(uintptr_t)at;
 }
 
-bool gt_probe_call_is_whole(const struct gt_probe_call *c, size_t size, bool copies)
+bool gt_probe_call_is_whole(const struct gt_probe_call *c, size_t size)
 {
 	size_t tail = size - sizeof *c;
 
 	if (size < sizeof *c || c->array > GT_PROBE_ARRAY || c->frames > GT_PROBE_FRAMES)
 		return false;
-	if (copies)
+	if (c->has_copy)
 		return tail >= sizeof(struct gt_probe_stack) + GT_PROBE_ARRAY * sizeof(uint64_t) +
 				       c->stack_bytes;
 	return tail >= (c->array + (size_t)c->frames) * sizeof(uint64_t);
+}
+
+const uint64_t *gt_probe_call_array(const struct gt_probe_call *c)
+{
+	const struct gt_probe_stack *stack = (const struct gt_probe_stack *)(c + 1);
+
+	return (const uint64_t *)(c->has_copy ? stack + 1 : stack);
 }
 
 void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,

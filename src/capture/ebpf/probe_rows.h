@@ -56,8 +56,10 @@ struct gt_replica {
 	uint64_t lost; /* handles that are missing */
 };
 
-/* True when a record is as long as its fields claim; `copies`: it ends in a copy of the stack. */
-bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size, bool copies);
+/* True when a record is as long as its fields claim. */
+bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size);
+/* The handles of a whole record. */
+const uint64_t *gt_probe_call_array(const struct gt_probe_call *record);
 /* `array` has record->array handles. */
 void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		     const struct gt_probe_call *record, const uint64_t *array);

@@ -21,11 +21,13 @@
 #include "base/mem.h"
 #include "calls.skel.h"
 #include "capture/ebpf/obstacle.h"
+#include "capture/ebpf/unwind_tables.h"
 
 enum {
 	ATTACH_MULTI = 48,   /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
 	ATTACH_SESSION = 57, /* … and BPF_TRACE_UPROBE_SESSION */
 	FLAG_RETURN = 1,     /* BPF_F_UPROBE_MULTI_RETURN */
+	LOOP = 181,          /* BPF_FUNC_loop */
 	NEWS_BYTES = 256 << 10,
 	CLOSERS = 64,                      /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
@@ -39,6 +41,7 @@ const char *const gt_probe_way_names[] = {
 /* clang-format on */
 
 const char *const gt_unwinding_names[] = {
+	[GT_UNWIND_AUTO] = "auto",
 	[GT_UNWIND_FP] = "fp",
 	[GT_UNWIND_DWARF] = "dwarf",
 	NULL,
@@ -48,6 +51,7 @@ struct gt_probes {
 	struct calls_bpf *skeleton;
 	struct gt_surroundings surroundings;
 	enum gt_probe_way way;
+	enum gt_unwinding unwinding;
 	struct gt_plan *plans; /* GT_FN_COUNT */
 	struct gt_ring calls, news;
 	int *links; /* descriptors */
@@ -78,6 +82,13 @@ static uint32_t own_namespace(void)
 		       (uint32_t)st.st_ino;
 }
 
+/* Tables that are not used take no memory. */
+static void shrink_tables(struct calls_bpf *s)
+{
+	bpf_map__set_max_entries(s->maps.shards, 1);
+	bpf_map__set_max_entries(s->maps.rules, 1);
+}
+
 static void configure(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	struct calls_bpf *s = p->skeleton;
@@ -89,7 +100,11 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->own_pid = (uint32_t)getpid();
 	s->rodata->frames_max =
 		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
-	s->rodata->stack_bytes = options->frames ? options->stack_bytes : 0;
+	s->rodata->stack_bytes =
+		options->frames && p->unwinding != GT_UNWIND_FP ? options->stack_bytes : 0;
+	s->rodata->unwinds_by_tables = options->frames && p->unwinding == GT_UNWIND_AUTO;
+	if (!s->rodata->unwinds_by_tables)
+		shrink_tables(s);
 	s->rodata->ring_wake = options->ring_bytes / 4;
 	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
@@ -238,7 +253,17 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	}
 	libbpf_set_print(keep_message);
 	last_message[0] = '\0';
+	p->unwinding = options->unwinding;
+	if (p->unwinding == GT_UNWIND_AUTO &&
+	    (!options->frames ||
+	     libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)LOOP, NULL) != 1))
+		p->unwinding = GT_UNWIND_FP;
 	e = load_best(p, options);
+	/* a kernel that does not accept the walk of a stack may accept the rest */
+	if (e && p->unwinding == GT_UNWIND_AUTO) {
+		p->unwinding = GT_UNWIND_FP;
+		e = load_best(p, options);
+	}
 	if (!e)
 		e = fill_rows(p);
 	if (!e) {
@@ -513,4 +538,20 @@ struct gt_ring *gt_probes_calls(struct gt_probes *p)
 struct gt_ring *gt_probes_news(struct gt_probes *p)
 {
 	return &p->news;
+}
+
+enum gt_unwinding gt_probes_unwinding(const struct gt_probes *p)
+{
+	return p->unwinding;
+}
+
+struct gt_unwind_maps gt_probes_unwind_maps(const struct gt_probes *p)
+{
+	const struct calls_bpf *s = p->skeleton;
+
+	return (struct gt_unwind_maps){ .space_of = bpf_map__fd(s->maps.space_of),
+					.spaces = bpf_map__fd(s->maps.spaces),
+					.shards = bpf_map__fd(s->maps.shards),
+					.rules = bpf_map__fd(s->maps.rules),
+					.chunks = bpf_map__fd(s->maps.chunks) };
 }

@@ -20,8 +20,12 @@ enum gt_probe_way {
 
 extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
 
-/* How stacks are unwound: by frame pointers (stack_bytes 0), or from a copy. */
-enum gt_unwinding { GT_UNWIND_FP, GT_UNWIND_DWARF };
+/* How stacks are unwound. */
+enum gt_unwinding {
+	GT_UNWIND_AUTO,  /* by tables in the kernel if it can, otherwise by frame pointers */
+	GT_UNWIND_FP,    /* by frame pointers */
+	GT_UNWIND_DWARF, /* from a copy of the stack */
+};
 
 extern const char *const gt_unwinding_names[]; /* likewise */
 
@@ -33,16 +37,18 @@ enum {
 };
 
 struct gt_probes_options {
-	bool everyone;        /* all processes; otherwise those of gt_probes_target */
-	bool selects;         /* except those of gt_probes_ignore */
-	bool no_children;     /* children of gt_probes_target do not count as such */
-	uint32_t frames;      /* of each stack; 0: no stacks */
-	uint32_t stack_bytes; /* copied and unwound with .eh_frame; 0: frame pointers */
+	bool everyone;    /* all processes; otherwise those of gt_probes_target */
+	bool selects;     /* except those of gt_probes_ignore */
+	bool no_children; /* children of gt_probes_target do not count as such */
+	uint32_t frames;  /* of each stack; 0: no stacks */
+	enum gt_unwinding unwinding;
+	uint32_t stack_bytes; /* of a copy of the stack */
 	size_t ring_bytes;    /* a power of two, whole pages */
 	enum gt_probe_way way;
 };
 
 struct gt_probes;
+struct gt_unwind_maps;
 
 int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *options,
 		  struct gt_error *error);
@@ -79,3 +85,8 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 /* The rings of calls (readable when it fills up) and of news about processes. */
 struct gt_ring *gt_probes_calls(struct gt_probes *p);
 struct gt_ring *gt_probes_news(struct gt_probes *p);
+
+/* How stacks are unwound here: never GT_UNWIND_AUTO if the kernel cannot. */
+enum gt_unwinding gt_probes_unwinding(const struct gt_probes *p);
+/* For GT_UNWIND_AUTO: the maps of its tables. */
+struct gt_unwind_maps gt_probes_unwind_maps(const struct gt_probes *p);

@@ -262,6 +262,14 @@ void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uin
 	lane_at(p, call->tid)->is_in_call = true;
 }
 
+bool gt_traced_look_again(struct gt_traced *p)
+{
+	if (gt_now_ns() - p->looked_ns <= LOOK_NS)
+		return false;
+	look(p);
+	return true;
+}
+
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
 {
 	p->images = images;

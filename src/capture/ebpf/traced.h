@@ -42,6 +42,8 @@ void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uin
 
 /* Reads the mappings again if something was mapped since. */
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);
+/* Reads them again, unless it was a moment ago; false then. After gt_traced_refresh. */
+bool gt_traced_look_again(struct gt_traced *p);
 /*
  * How many of the frames found by frame pointers are valid. Where code has no frame pointers, the
  * kernel takes other words for return addresses, and what follows them is random. The first frame

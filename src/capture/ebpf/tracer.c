@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
-#include "capture/ebpf/unwind.h"
+#include "capture/ebpf/tracer_stacks.h"
 
 enum { DRAINS_MAX = 16 };
 
@@ -30,7 +30,7 @@ struct gt_tracer {
 	struct gt_traced_set processes;
 	struct gt_traced *last; /* the process of the last call */
 	struct gt_wanted wanted;
-	uint64_t cut_stacks;
+	struct gt_tracer_stacks stacks;
 	uint64_t looked_ns; /* when libraries were last searched for, without mapwatch */
 	int epoll;
 	bool stopped;
@@ -68,6 +68,7 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 		gt_traced_let_go(p);
 	if (p->is_seen && t->options.listener.ended)
 		t->options.listener.ended(t->options.listener.context, p);
+	gt_tracer_stacks_end(&t->stacks, p);
 	gt_traced_free(p);
 }
 
@@ -83,6 +84,7 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 	p = add(t, e->pid, e->start, e->exec, e->parent);
 	if (parent) {
 		gt_modules_inherit(&p->modules, &parent->modules);
+		gt_tracer_stacks_fork(parent, p);
 		memcpy(p->name, parent->name, sizeof p->name);
 		p->is_wanted = parent->is_wanted && !t->options.probes.no_children;
 	}
@@ -99,6 +101,7 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 		}
 	/* whatever was mapped before is gone */
 	gt_libraries_forget(&t->libraries, e->pid);
+	gt_tracer_stacks_exec(&t->stacks, e->pid);
 	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
 		add(t, e->pid, e->start, e->exec, e->parent);
 	/* it may have a library linked into it */
@@ -116,6 +119,36 @@ static void judge(struct gt_tracer *t, struct gt_traced *p, const struct gt_prob
 		gt_probes_ignore(t->probes, p->pid);
 }
 
+static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
+{
+	struct gt_tracer *t = context;
+	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
+
+	if (p)
+		p->modules.is_stale = true;
+	if (mapping->inode)
+		gt_map_history_add(&t->map_history, pid, mapping);
+	if (gt_library_api(mapping->path) >= 0)
+		gt_libraries_queue(&t->libraries, pid);
+}
+
+static void look_everywhere(struct gt_tracer *t)
+{
+	if (t->options.probes.everyone)
+		gt_libraries_queue_all(&t->libraries);
+	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));) {
+		gt_libraries_queue(&t->libraries, p->pid);
+		p->modules.is_stale = true;
+	}
+}
+
+/* Hears of the mappings made so far; where some were lost, everything is searched. */
+static void take_mappings(struct gt_tracer *t)
+{
+	if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
+		look_everywhere(t);
+}
+
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 {
 	struct gt_traced *p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
@@ -128,7 +161,11 @@ static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 	if (!p->is_known) {
 		p->is_known = true;
 		gt_traced_name(p, e->name);
+		gt_tracer_stacks_adopt(&t->stacks, p);
+		/* it may have ended already: then these are all that is left of it */
+		take_mappings(t);
 		gt_modules_look(&p->modules, &t->images, p->pid);
+		gt_tracer_stacks_prepare(&t->stacks, p);
 	}
 	gt_traced_thread(p, e->tid, e->name);
 }
@@ -168,19 +205,6 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 		t->libraries.list[i].late_pid = pid;
 		t->libraries.list[i].is_late = p || t->options.probes.everyone;
 	}
-}
-
-static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
-{
-	struct gt_tracer *t = context;
-	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
-
-	if (p)
-		p->modules.is_stale = true;
-	if (mapping->inode)
-		gt_map_history_add(&t->map_history, pid, mapping);
-	if (gt_library_api(mapping->path) >= 0)
-		gt_libraries_queue(&t->libraries, pid);
 }
 
 static void take_news(void *context, const void *record, size_t size)
@@ -257,30 +281,6 @@ static void emit(void *context, const struct gt_event *event)
 		l->event(l->context, e->process, &changed);
 }
 
-/* The number of a call's stack; 0 for none. */
-static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_call *c,
-			 const uint8_t *tail)
-{
-	uint64_t frames[GT_PROBE_FRAMES];
-	const struct gt_probe_stack *s = (const struct gt_probe_stack *)tail;
-	size_t count;
-
-	if (c->stack_bytes || (t->options.probes.stack_bytes && t->options.probes.frames)) {
-		const uint8_t *bytes = tail + sizeof *s + GT_PROBE_ARRAY * sizeof(uint64_t);
-
-		gt_traced_refresh(p, &t->images);
-		count = gt_unwind_copy(&p->modules, s->registers, bytes, c->stack_bytes, frames,
-				       t->options.probes.frames < GT_PROBE_FRAMES ?
-					       t->options.probes.frames :
-					       GT_PROBE_FRAMES);
-	} else {
-		memcpy(frames, tail + c->array * sizeof *frames, c->frames * sizeof *frames);
-		count = gt_traced_stack_trim(p, &t->images, frames, c->frames);
-		t->cut_stacks += count < c->frames;
-	}
-	return gt_traced_stack_number(p, &t->images, frames, count);
-}
-
 /* A call in which its process ended: written as unfinished, where doors write it. */
 static void take_unfinished(struct gt_tracer *t, struct gt_traced *p, const struct gt_plan *plan,
 			    const struct gt_probe_call *c)
@@ -299,13 +299,11 @@ static void take_call(void *context, const void *record, size_t size)
 {
 	const struct gt_probe_call *c = record;
 	struct gt_tracer *t = context;
-	bool copies = t->options.probes.stack_bytes && t->options.probes.frames && !c->unfinished;
 	const struct gt_plan *plan;
-	const uint8_t *tail = (const uint8_t *)(c + 1);
 	struct gt_replica replica;
 	struct emission e = { .tracer = t };
 
-	if (!gt_probe_call_is_whole(c, size, copies) || !(plan = gt_probes_plan(t->probes, c->row)))
+	if (!gt_probe_call_is_whole(c, size) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
 	e.process = caller_of(t, c);
 	/* news of it (its parent, its name) came before the call, on the other ring */
@@ -336,26 +334,16 @@ static void take_call(void *context, const void *record, size_t size)
 		take_unfinished(t, e.process, plan, c);
 		return;
 	}
-	gt_replica_make(&replica, plan, c,
-			(const uint64_t *)(copies ? tail + sizeof(struct gt_probe_stack) : tail));
+	gt_replica_make(&replica, plan, c, gt_probe_call_array(c));
 	if (replica.lost)
 		gt_traced_lose(e.process,
 			       &(struct gt_probe_losses){ replica.lost, c->begun_ns, c->ended_ns });
-	replica.call.stack = t->options.probes.frames ? stack_of(t, e.process, c, tail) : 0;
+	if (t->options.probes.frames)
+		replica.call.stack = gt_tracer_stacks_take(&t->stacks, e.process, c);
 	e.lane = gt_traced_lane(e.process, c->tid);
 	e.replica = &replica;
 	replica.context = &e;
 	gt_call_events(&replica.call, &door, emit, &e);
-}
-
-static void look_everywhere(struct gt_tracer *t)
-{
-	if (t->options.probes.everyone)
-		gt_libraries_queue_all(&t->libraries);
-	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));) {
-		gt_libraries_queue(&t->libraries, p->pid);
-		p->modules.is_stale = true;
-	}
 }
 
 /* Handles new mappings; where the kernel does not report them, searches once a second. */
@@ -364,8 +352,7 @@ static void look_for_libraries(struct gt_tracer *t)
 	uint64_t now = gt_now_ns();
 
 	if (t->mapwatch.count) {
-		if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
-			look_everywhere(t);
+		take_mappings(t);
 	} else if (now - t->looked_ns >= 1000000000) {
 		t->looked_ns = now;
 		look_everywhere(t);
@@ -413,6 +400,19 @@ static bool take_all(struct gt_tracer *t)
 	return false;
 }
 
+/* Tells the BPF programs what processes have mapped, before the first call from there. */
+static void look_ahead(struct gt_tracer *t)
+{
+	if (!t->stacks.tables || !t->mapwatch.count)
+		return;
+	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));)
+		if (p->modules.is_stale && !p->is_over) {
+			gt_traced_refresh(p, &t->images);
+			gt_tracer_stacks_prepare(&t->stacks, p);
+		}
+	gt_unwind_tables_tidy(t->stacks.tables, gt_now_ns());
+}
+
 void gt_tracer_drain(struct gt_tracer *t)
 {
 	/* first: a call may come from a library mapped a moment ago */
@@ -423,6 +423,8 @@ void gt_tracer_drain(struct gt_tracer *t)
 		end_threads(t);
 		end_those_over(t);
 	}
+	if (!t->stopped)
+		look_ahead(t);
 }
 
 /* Edge-triggered: only the BPF programs wake us, when much is waiting. */
@@ -457,11 +459,11 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
-	t->images.keep_open = options->probes.stack_bytes != 0;
 	t->images.history = &t->map_history;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
+	if (gt_tracer_stacks_init(&t->stacks, &t->images, t->probes, &options->probes) ||
+	    t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
 	    watch(t->epoll, gt_probes_news(t->probes)->fd)) {
 		e = gt_error_set(error, -errno, "cannot wait for the kernel: %s", strerror(errno));
 		gt_tracer_free(t);
@@ -490,6 +492,7 @@ void gt_tracer_free(struct gt_tracer *t)
 	if (t->epoll >= 0)
 		close(t->epoll);
 	gt_mapwatch_close(&t->mapwatch);
+	gt_tracer_stacks_fini(&t->stacks);
 	gt_probes_free(t->probes);
 	gt_libraries_fini(&t->libraries);
 	gt_images_fini(&t->images);
@@ -528,6 +531,8 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	/* it may have ended before the kernel knew that its end is of interest */
 	if (!gt_process_state_read(&state, pid) || state.has_ended)
 		gt_probes_untarget(t->probes, pid);
+	else
+		gt_tracer_stacks_follow(&t->stacks, pid);
 	return 0;
 }
 
@@ -595,5 +600,10 @@ uint64_t gt_tracer_other_stacks(const struct gt_tracer *t)
 
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)
 {
-	return t->cut_stacks;
+	return t->stacks.cut;
+}
+
+bool gt_tracer_has_tables(const struct gt_tracer *t)
+{
+	return t->stacks.tables;
 }

@@ -44,8 +44,10 @@ struct gt_traced {
 	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;
 	struct gt_images *images;
-	uint64_t looked_ns; /* when modules were last read */
-	bool has_moved;     /* one was no longer where it was */
+	uint64_t looked_ns;     /* when modules were last read */
+	bool has_moved;         /* one was no longer where it was */
+	struct gt_space *space; /* its code, as the BPF programs know it; NULL: they do not */
+	uint32_t space_looks;   /* how often its modules had been read then */
 	struct gt_traced *next;
 };
 
@@ -108,8 +110,10 @@ void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_
 bool gt_tracer_has_all_images(const struct gt_tracer *t);
 /* Calls whose stack did not fit into the memory for stacks. */
 uint64_t gt_tracer_other_stacks(const struct gt_tracer *t);
-/* Calls whose stack was cut short: see gt_traced_stack_trim. */
+/* Calls whose stack was cut short: no frame pointer or unwind table led on. */
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
+/* True when stacks are unwound by tables in the kernel. */
+bool gt_tracer_has_tables(const struct gt_tracer *t);
 
 /* The frames of a stack of a process that has not ended, innermost first, at most `most`. */
 size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, struct gt_traced_frame *frames,

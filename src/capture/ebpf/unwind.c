@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/containers.h"
@@ -13,7 +14,7 @@
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
-enum { RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
+enum { RBP = 6, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
 
 _Static_assert((int)GT_CFI_REGISTERS == (int)GT_DWARF_REGISTERS, "registers of expressions");
 
@@ -35,6 +36,7 @@ struct machine {
 	uint64_t base;
 	const uint8_t *bytes;
 	size_t size;
+	bool is_interrupted; /* the address is no return address */
 };
 
 void gt_unwind_table_free(struct gt_unwind_table *t)
@@ -96,6 +98,20 @@ static struct gt_unwind_table *table_of(struct gt_image *image)
 	return image->unwind;
 }
 
+struct gt_cfi_table *gt_unwind_cfi(struct gt_image *image)
+{
+	return table_of(image)->cfi;
+}
+
+void gt_unwind_forget(struct gt_image *image)
+{
+	gt_unwind_table_free(image->unwind);
+	image->unwind = NULL;
+	if (image->fd >= 0)
+		close(image->fd);
+	image->fd = -1;
+}
+
 static bool find_cfa(struct machine *m, const struct gt_cfi_rule *r)
 {
 	if (r->cfa_how == GT_CFI_REGISTER) {
@@ -126,31 +142,83 @@ static bool find_register(const struct machine *m, const struct gt_cfi_rule *r, 
 }
 
 /* From a frame to its caller's. */
-static bool step(struct machine *m, const struct gt_modules *modules)
+static bool step_by_rule(struct machine *m, const struct gt_cfi_rule *r)
 {
-	uint64_t pc = m->registers[RETURN], next[REGISTERS];
-	const struct gt_mapped *at;
-	const struct known *known;
-	const struct gt_cfi_rule *r;
+	uint64_t next[REGISTERS];
 
-	/* a return address may be past the end of its function: look up the call before it */
-	at = gt_modules_find(modules, pc - 1);
-	if (!at)
-		return false;
-	known = rule_at(table_of(at->image), pc - 1 - at->bias);
-	r = &known->rule;
 	/* the outermost frame has an undefined return address */
-	if (!known->has_rule || r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
+	if (r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
 		return false;
 	for (int i = 0; i < REGISTERS; i++)
 		if (i != RSP && !find_register(m, r, i, &next[i]))
 			return false;
 	next[RSP] = m->cfa;
-	/* stacks grow down: a caller's frame must lie above */
-	if (next[RSP] <= m->registers[RSP])
+	/* stacks grow down: a caller's frame must lie above; a signal may have its own stack */
+	if (next[RSP] <= m->registers[RSP] && !r->is_signal)
 		return false;
 	memcpy(m->registers, next, sizeof next);
-	return m->registers[RETURN] != 0;
+	m->is_interrupted = r->is_signal;
+	return true;
+}
+
+/* True when a call instruction ends at an address of the image. */
+static bool is_after_call(const struct gt_image *image, uint64_t address)
+{
+	uint8_t code[8];
+
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gt_segment *s = &image->segments[i];
+		uint64_t at = address - sizeof code - s->address;
+
+		if (!s->is_code || at >= s->size)
+			continue;
+		if (pread(image->fd, code, sizeof code, (off_t)(s->offset + at)) != sizeof code)
+			return false;
+		if (code[3] == 0xe8)
+			return true;
+		for (int k = 1; k < 7; k++)
+			if (k != 3 && code[k] == 0xff && (code[k + 1] & 0x38) == 0x10)
+				return true;
+		return false;
+	}
+	return false;
+}
+
+/* Code without rules, as unwind.bpf.h does it: its frame pointer is believed if it leads to a call.
+ */
+static bool step_by_frame_pointer(struct machine *m, const struct gt_modules *modules)
+{
+	uint64_t bp = m->registers[RBP], caller_bp, address;
+	const struct gt_mapped *at;
+
+	if (bp < m->registers[RSP] || bp & 7 || !load(m, bp, &caller_bp) ||
+	    !load(m, bp + 8, &address))
+		return false;
+	at = gt_modules_find(modules, address - 1);
+	if (at ? !is_after_call(at->image, address - at->bias) :
+		 gt_modules_ground(modules, address - 1) != GT_GROUND_CODE)
+		return false;
+	m->registers[RSP] = bp + 16;
+	m->registers[RBP] = caller_bp;
+	m->registers[RETURN] = address;
+	m->is_interrupted = false;
+	return true;
+}
+
+static bool step(struct machine *m, const struct gt_modules *modules)
+{
+	/* a return address may be past the end of its function: look up the call before it */
+	uint64_t pc = m->registers[RETURN] - !m->is_interrupted;
+	const struct gt_mapped *at = gt_modules_find(modules, pc);
+	const struct known *known = at ? rule_at(table_of(at->image), pc - at->bias) : NULL;
+	bool stepped;
+
+	if (known && known->has_rule)
+		stepped = step_by_rule(m, &known->rule);
+	else
+		stepped = (at || gt_modules_ground(modules, pc) == GT_GROUND_CODE) &&
+			  step_by_frame_pointer(m, modules);
+	return stepped && m->registers[RETURN] != 0;
 }
 
 size_t gt_unwind_copy(const struct gt_modules *modules, const uint64_t *registers,

@@ -12,10 +12,16 @@
 
 #include "capture/ebpf/calls.h"
 
+struct gt_cfi_table;
+struct gt_image;
 struct gt_modules;
 struct gt_unwind_table;
 
 void gt_unwind_table_free(struct gt_unwind_table *t);
+/* The call frame information of an image; NULL: it has none. */
+struct gt_cfi_table *gt_unwind_cfi(struct gt_image *image);
+/* Frees what is known of an image, and closes it. */
+void gt_unwind_forget(struct gt_image *image);
 
 /*
  * Return addresses, innermost first; the first is registers[16]. Stops where the copy, the known

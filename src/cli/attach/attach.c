@@ -88,8 +88,9 @@ static const struct gt_option options[] = {
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
-	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (from a "
-		  "copy of the stack's top, for programs without frame pointers)" },
+	  .help = "how to unwind stacks: auto (by the unwind tables of programs and libraries, in "
+		  "the kernel; the default), fp (frame pointers) or dwarf (from a copy of the "
+		  "stack's top)" },
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE",
 	  .least = 512, .most = 32768, AT(stack_bytes),
 	  .local = GT_LOCAL_YES,
@@ -185,12 +186,12 @@ static int check(struct attach *a, int argc, char **argv, int first)
 	a->argv = s->command ? argv + first : NULL;
 	a->how.max_bytes = s->max_bytes;
 	a->how.max_stack_bytes = s->max_memory / 2;
-	a->how.probes = (struct gt_probes_options){
-		.frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
-		.stack_bytes = s->unwind == GT_UNWIND_DWARF ? (uint32_t)s->stack_bytes & ~255u : 0,
-		.ring_bytes = ring_bytes(s->ring_size),
-		.way = (enum gt_probe_way)s->way
-	};
+	a->how.probes =
+		(struct gt_probes_options){ .frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
+					    .unwinding = (enum gt_unwinding)s->unwind,
+					    .stack_bytes = (uint32_t)s->stack_bytes & ~255u,
+					    .ring_bytes = ring_bytes(s->ring_size),
+					    .way = (enum gt_probe_way)s->way };
 	gt_targets_configure(&a->targets, &a->how);
 	return 0;
 }
@@ -485,6 +486,8 @@ static int run(struct attach *a)
 	if (gt_tracer_cut_stacks(a->tracer))
 		gt_info_setf(a->info, "cut_stacks", "%llu",
 			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
+	if (gt_tracer_has_tables(a->tracer))
+		gt_info_set(a->info, "unwind", "tables");
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	if (lost) {

@@ -49,8 +49,9 @@ static const struct gt_option options[] = {
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
-	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (for "
-		  "programs without frame pointers)" },
+	  .help = "how to unwind stacks: auto (by the unwind tables of programs and libraries, in "
+		  "the kernel; the default), fp (frame pointers) or dwarf (from a copy of the "
+		  "stack's top)" },
 	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",
 	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
 	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
@@ -89,7 +90,8 @@ static int attach(struct top *t, struct gt_error *error)
 		.listener = t->live.listener,
 		.max_stack_bytes = s->max_memory / 2,
 		.probes = { .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
-			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
+			    .unwinding = (enum gt_unwinding)s->unwind,
+			    .stack_bytes = GT_PROBES_STACK,
 			    .ring_bytes = GT_PROBES_RING },
 	};
 	int e = gt_targets_check(&t->targets, error);

@@ -89,6 +89,7 @@ static void explore(FILE *out, const void *unused)
 	(void)unused;
 	for (int way = GT_PROBES_SESSION; way <= GT_PROBES_PERF; way++) {
 		struct gt_probes_options how = { .frames = 1,
+						 .stack_bytes = GT_PROBES_STACK,
 						 .ring_bytes = TRIAL_RING,
 						 .way = (enum gt_probe_way)way };
 		struct gt_error error;
@@ -99,6 +100,8 @@ static void explore(FILE *out, const void *unused)
 			continue;
 		}
 		gt_child_tell(out, "way", gt_probe_way_names[way]);
+		if (gt_probes_unwinding(probes) == GT_UNWIND_AUTO)
+			gt_child_tell(out, "tables", "");
 		gt_probes_free(probes);
 		fflush(out);
 	}
@@ -137,6 +140,16 @@ static bool check_probes(struct gt_doctor *d)
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "probes", "the kernel supports %s; %s is used (--probes)",
 		      list, best);
+	if (gt_child_first(text, "tables", way, sizeof way)) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "stacks",
+			      "unwound in the kernel, by the unwind tables of programs and "
+			      "libraries");
+	} else {
+		gt_doctor_say(d, GT_FINDING_NOTE, "stacks",
+			      "only by frame pointers: the kernel cannot unwind by tables (Linux "
+			      "5.17)");
+		gt_doctor_remedy(d, "attach --unwind dwarf, for programs without frame pointers");
+	}
 	if (gt_child_first(text, "watch", way, sizeof way))
 		gt_doctor_say(d, GT_FINDING_GOOD, "new libraries", "noticed as they are loaded");
 	else
