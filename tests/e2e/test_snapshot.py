@@ -281,6 +281,15 @@ def test_hostile_structures_end_in_one_line(case):
         refuse(case, data, limit)
 
 
+def test_a_structure_that_contains_itself_is_called_so(case):
+    looped = [1]
+    looped.append(looped)
+    circle = {"device_traces": [], "x": 1}
+    circle["segments"] = [1, circle]
+    for whole in (looped, circle):
+        assert "a structure contains itself" in refuse(case, pickle.dumps(whole))
+
+
 def test_parts_in_the_wrong_place_are_refused(case):
     entry = {"action": "alloc", "addr": 4096, "size": 1}
     block = {"state": "active_allocated", "size": 512, "address": 4096}
