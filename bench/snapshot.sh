@@ -27,7 +27,9 @@ for size; do
 	entries=$("$build/bench/make_snapshot" "$work/x.pickle" "$size" 2>&1) || die "no snapshot"
 	entries=${entries%% *}
 	row '`gputrack import`' "$build/gputrack" import -q "$work/x.pickle" -o "$work/x.gt"
-	rm -rf "$work/x.gt"
+	row '`gputrack export --format torch-snapshot` of it' "$build/gputrack" export "$work/x.gt" \
+		--format torch-snapshot -o "$work/out.pickle"
+	rm -rf "$work/x.gt" "$work/out.pickle"
 	if [ "$(awk '/^MemAvailable/ { print int($2 / 1000) }' /proc/meminfo)" -gt $((size * 14)) ]; then
 		row "Python's \`pickle.load\`" python3 -c 'import pickle, sys
 pickle.load(open(sys.argv[1], "rb"))' "$work/x.pickle"

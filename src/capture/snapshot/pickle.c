@@ -11,10 +11,8 @@
 #include "capture/snapshot/pickle_opcodes.h"
 #include "capture/snapshot/pickle_state.h"
 
-enum {
-	TEXT_KEPT = 2000,     /* bytes of a text: no record of a trace holds more */
-	TICK_BYTES = 1 << 24, /* read between two reports of progress */
-};
+/* Bytes of a text: no record of a trace holds more. */
+enum { TEXT_KEPT = 2000 };
 
 void *gt_pickle_context(const struct gt_pickle *p)
 {
@@ -51,10 +49,6 @@ static int refill(struct gt_pickle *p, size_t size)
 	filled = gt_pickle_input_fill(&p->in, size, p->error);
 	if (filled < 0)
 		return filled;
-	if (p->in.consumed >= p->next_tick && p->options.tick) {
-		p->options.tick(p->in.consumed);
-		p->next_tick += TICK_BYTES;
-	}
 	return filled ? 0 : gt_pickle_refuse(p, "the file ends here, in the middle of the pickle");
 }
 

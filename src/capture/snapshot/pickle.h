@@ -67,7 +67,6 @@ struct gt_pickle_options {
 	const char *const *known; /* texts with the numbers from 0; ends in NULL */
 	const struct gt_pickle_rules *rules;
 	void *context;
-	void (*tick)(uint64_t bytes);      /* called now and then; may be NULL */
 	const volatile sig_atomic_t *stop; /* ends with -EINTR once it is not 0; may be NULL */
 };
 

@@ -41,7 +41,6 @@ struct gt_pickle {
 	struct gt_pickle_list **lists;
 	size_t dict_count, dict_room, list_count, list_room;
 	uint32_t free_dict, free_list; /* + 1 */
-	uint64_t next_tick;
 };
 
 /* What opcodes do. Each returns 0, or -errno and the error. */

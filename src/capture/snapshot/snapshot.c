@@ -477,7 +477,6 @@ int gt_snapshot_run(struct gt_snapshot_import *import, struct gt_error *error)
 					     .known = known,
 					     .rules = &rules,
 					     .context = &r,
-					     .tick = import->tick,
 					     .stop = import->stop };
 	struct gt_value whole;
 	int e = gt_snapshot_trace_open(&r.trace, import, error);

@@ -18,7 +18,7 @@
 struct gt_snapshot_import {
 	const char *file;
 	const char *folder;                /* an existing folder for the trace */
-	void (*tick)(uint64_t bytes);      /* called now and then, for progress; may be NULL */
+	void (*tick)(uint64_t entries);    /* called now and then, for progress; may be NULL */
 	const volatile sig_atomic_t *stop; /* ends with -EINTR once it is not 0; may be NULL */
 
 	/* Results, filled by gt_snapshot_run. */

@@ -22,6 +22,7 @@ enum {
 	ROW_SEGMENT_FREED = GT_FN_cuMemFree_v2,
 };
 
+enum { TICK_ENTRIES = 1 << 14 };
 enum { HISTORIES_MAX = 1024, OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
 /* A snapshot does not say which process it is of. */
 enum { PID = 1 };
@@ -57,6 +58,7 @@ struct gt_snapshot_trace {
 	struct gt_writer *writer;
 	struct history *histories[HISTORIES_MAX];
 	uint32_t history_count;
+	uint64_t entries;        /* of all */
 	struct gt_event *before; /* what was created before the history began */
 	size_t before_count, before_room;
 	bool is_ended;
@@ -361,6 +363,8 @@ void gt_snapshot_trace_entry(struct gt_snapshot_trace *t, uint32_t history,
 		entry->address && entry->size && entry->address + entry->size > entry->address;
 
 	t->import->has_history = true;
+	if (++t->entries % TICK_ENTRIES == 0 && t->import->tick)
+		t->import->tick(t->entries);
 	advance(t, t->histories[history], entry->time_us);
 	switch (entry->action) {
 	case GT_ACTION_ALLOC:
