@@ -179,6 +179,20 @@ void gt_guest_set_up_child(void)
 	leave(&saved);
 }
 
+void gt_guest_touch(struct gt_guest_work *work, const struct gt_naming *named)
+{
+	struct saved_state saved;
+
+	if (in_recorder) {
+		gt_recorder_lose_touch();
+		return;
+	}
+	enter(&saved);
+	set_up_if_forked(&saved);
+	gt_recorder_touch(work, gt_now_ns(), named);
+	leave(&saved);
+}
+
 void *gt_guest_alloc(size_t size)
 {
 	struct saved_state saved;

@@ -41,6 +41,9 @@ GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id funct
 			      const uint64_t *argv, const void *caller);
 GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door);
 
+/* After a call that handed work to the GPU: records the memory that it names (trace/touch.h). */
+GT_EXPORT void gt_guest_touch(struct gt_guest_work *work, const struct gt_naming *named);
+
 /* After gt_guest_end of the call that created `handle`: records the program's name for it. */
 GT_EXPORT void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name);
 

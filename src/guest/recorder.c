@@ -43,9 +43,11 @@ enum {
 
 static _Atomic(struct gt_writer *) writer;
 static _Atomic uint64_t last_tick_ns, last_check_ns;
+static _Atomic uint32_t trace_count; /* traces opened: a forked child has its own */
 static pthread_key_t thread_end;
 static bool have_thread_end;
 static bool has_stacks;
+static _Atomic bool follows_touches;
 static bool is_unrecorded; /* the trace could not be opened */
 
 /* Each thread has its own; the lane is stale unless `writer` is the current one. */
@@ -137,6 +139,8 @@ static void write_info(struct gt_writer *w)
 	gt_snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);
 	gt_writer_info(w, "stack_depth", depth, strlen(depth));
 	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
+	if (atomic_load(&follows_touches))
+		gt_writer_info(w, "touches", "1", 1);
 }
 
 static void stopped(struct gt_writer *w, void *context, int error)
@@ -231,6 +235,7 @@ static void open_writer(void)
 	if (gt_settings_get()->watcher)
 		gt_announce_trace(gt_writer_name_of(w), gt_settings_get()->watcher);
 	write_info(w);
+	atomic_fetch_add(&trace_count, 1);
 	atomic_store(&writer, w);
 }
 
@@ -252,6 +257,8 @@ void gt_recorder_end(void)
 {
 	struct gt_writer *w = current_writer();
 
+	if (w && self.lane && self.writer == w)
+		gt_lane_end_touches(self.lane);
 	if (w)
 		gt_writer_end(w);
 }
@@ -363,6 +370,45 @@ void gt_recorder_event(const struct gt_event *event)
 		gt_lane_event(lane, event);
 	else
 		gt_recorder_lose();
+}
+
+/* The number of some work in the current trace, with the count of that trace above it. */
+static __attribute__((noinline)) uint64_t define_work(struct gt_writer *w,
+						      struct gt_guest_work *work)
+{
+	uint64_t number = gt_writer_work(w, &work->work);
+
+	number |= (uint64_t)atomic_load(&trace_count) << 32;
+	atomic_store_explicit(&work->number, number, memory_order_relaxed);
+	return number;
+}
+
+void gt_recorder_touch(struct gt_guest_work *work, uint64_t time_ns, const struct gt_naming *named)
+{
+	struct gt_writer *w = current_writer();
+	struct gt_lane *lane = w ? own_lane(w) : NULL;
+	uint64_t number = atomic_load_explicit(&work->number, memory_order_relaxed);
+
+	if (!lane)
+		return;
+	if (number >> 32 != atomic_load_explicit(&trace_count, memory_order_relaxed))
+		number = define_work(w, work);
+	gt_recorder_check(time_ns);
+	gt_lane_touch(lane, (uint32_t)number, work->work.kind, time_ns, named);
+}
+
+void gt_recorder_follow_touches(void)
+{
+	if (!atomic_exchange(&follows_touches, true))
+		gt_recorder_info("touches", "1");
+}
+
+void gt_recorder_lose_touch(void)
+{
+	struct gt_writer *w = current_writer();
+
+	if (w)
+		gt_writer_lose_touch(w);
 }
 
 void gt_recorder_lose_stack(void)

@@ -41,6 +41,17 @@ void gt_recorder_tick(uint64_t now_ns);
 
 /* Records an event of the calling thread. */
 void gt_recorder_event(const struct gt_event *event);
+/* GPU work. `number` is the recorder's: the work's in the current trace, 0 at first. */
+struct gt_guest_work {
+	struct gt_work work;
+	_Atomic uint64_t number;
+};
+
+/* When a door starts: it records work; this trace, and those of children, say so. */
+GT_EXPORT void gt_recorder_follow_touches(void);
+/* Records work of the calling thread and the ranges of memory that it names. */
+void gt_recorder_touch(struct gt_guest_work *work, uint64_t time_ns, const struct gt_naming *named);
+void gt_recorder_lose_touch(void);
 /* Counts an event that could not be recorded; one recorded with its caller instead of its stack. */
 void gt_recorder_lose(void);
 void gt_recorder_lose_stack(void);

@@ -134,6 +134,7 @@ static void read_all(void)
 	settings.max_bytes = (uint64_t)number_of("GPUTRACK_MAX_SIZE", 0);
 	settings.watcher = (uint64_t)number_of("GPUTRACK_WATCHER", 0);
 	settings.until_ns = (uint64_t)number_of("GPUTRACK_UNTIL", 0);
+	settings.touches = is_set("GPUTRACK_TOUCHES");
 	settings.recording = absolute_path(recording, text_of("GPUTRACK_RECORDING"));
 	read_tracker();
 }

@@ -23,6 +23,7 @@ struct gt_settings {
 	uint32_t stack_depth;  /* frames to keep; 0: no stacks */
 	uint64_t max_bytes;    /* limit of the whole recording; 0: none */
 	uint64_t watcher;  /* number of the `gputrack run` that watches (trace/layout.h); 0: none */
+	bool touches;      /* record GPU work and the memory it names */
 	uint64_t until_ns; /* CLOCK_MONOTONIC time at which recording stops; 0: never */
 
 	bool tracker;      /* the resource tracker: process metrics around every call */

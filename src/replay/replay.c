@@ -106,6 +106,18 @@ static void take_paging(void *context, uint32_t process, const struct gt_paging 
 			run->replays[i].paged(run->replays[i].context, process, paging);
 }
 
+static void take_touch(void *context, uint32_t process, const struct gt_touch *touch)
+{
+	const struct run *run = context;
+
+	for (size_t i = 0; i < run->count; i++) {
+		const struct gt_replay *how = &run->replays[i];
+
+		if (how->touched && !is_done(how, run->ledgers[i]) && is_about(run, how, process))
+			how->touched(how->context, run->ledgers[i], touch, process);
+	}
+}
+
 void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
 {
 	struct gt_event event;
@@ -160,10 +172,12 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 	gt_recording_on_end(r, process_ended, &run);
 	gt_recording_on_sample(r, take_sample, &run);
 	gt_recording_on_paging(r, take_paging, &run);
+	gt_recording_on_touch(r, take_touch, &run);
 	gt_replay_events(r, take_event, &run, replays[0].tick);
 	gt_recording_on_end(r, NULL, NULL);
 	gt_recording_on_sample(r, NULL, NULL);
 	gt_recording_on_paging(r, NULL, NULL);
+	gt_recording_on_touch(r, NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		if (replays[i].last)
 			replays[i].last(replays[i].context, ledgers[i]);

@@ -31,6 +31,9 @@ struct gt_replay {
 	void (*ended)(void *context, const struct gt_ledger *l, uint64_t time_ns);
 	gt_sample_fn *sampled;
 	gt_paging_fn *paged;
+	/* GPU work, before the first event that comes after it. */
+	void (*touched)(void *context, const struct gt_ledger *l, const struct gt_touch *touch,
+			uint32_t process);
 	/* After the last event, before the ledger is finished. */
 	void (*last)(void *context, const struct gt_ledger *l);
 	void *context;

@@ -285,6 +285,27 @@ static bool add_name(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
+static bool add_work(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_work work = { 0 };
+	uint64_t kind;
+	size_t size;
+
+	if (!is_next(b, d->work_count))
+		return false;
+	kind = gt_get_varint(b);
+	/* a kind that we do not know may touch anything */
+	work.is_blind = (gt_get_varint(b) & 1) || kind >= GT_WORK_KIND_COUNT;
+	work.kind = kind < GT_WORK_KIND_COUNT ? (enum gt_work_kind)kind : GT_WORK_GRAPH;
+	work.function = get_text(d, b, &size);
+	work.name = get_text(d, b, &size);
+	if (b->bad)
+		return false;
+	GT_GROW(d->works, d->work_count, d->work_room);
+	d->works[d->work_count++] = work;
+	return true;
+}
+
 typedef bool add_fn(struct gt_definitions *d, struct gt_bytes *record);
 
 /* clang-format off */
@@ -292,7 +313,7 @@ static add_fn *const adders[] = {
 	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
 	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
 	[GT_DEF_TEXT_FRAME] = add_text_frame, [GT_DEF_SERIES] = add_series,
-	[GT_DEF_NAME] = add_name,         [GT_DEF_PHASE] = add_phase,
+	[GT_DEF_NAME] = add_name,         [GT_DEF_PHASE] = add_phase,   [GT_DEF_WORK] = add_work,
 };
 /* clang-format on */
 
@@ -334,6 +355,7 @@ void gt_definitions_free(struct gt_definitions *d)
 	free(d->text_frames);
 	free(d->series);
 	free(d->phases);
+	free(d->works);
 	gt_ranges_fini(&d->mapped);
 	free(d->modules);
 	free(d->places);

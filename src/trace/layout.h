@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "trace/touch.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "traces are written through a mapping: this needs a little-endian machine"
@@ -139,6 +140,7 @@ enum gt_definition {
 	GT_DEF_SERIES,     /* number, name, unit, subject: what samples measure */
 	GT_DEF_NAME,       /* creation time, handle, name */
 	GT_DEF_PHASE,      /* number, the phase around it, name, domain, category: a range */
+	GT_DEF_WORK = 12,  /* number, kind, flags, function, name: GPU work (touch.h) */
 };
 
 /* Records of other lanes: a tag below GT_TAG_EVENT has a length, an event has none. */
@@ -150,6 +152,7 @@ enum gt_tag {
 	GT_TAG_THREAD_END, /* tid: it will make no more calls */
 	GT_TAG_PAGING,     /* time, address, amount, effect, cause: unified memory (paging.h) */
 	GT_TAG_PHASE,      /* number: of the events that follow in this block */
+	GT_TAG_TOUCH = 8,  /* time, work, ranges: memory that GPU work names (touch.h) */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };
 

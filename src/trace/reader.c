@@ -15,58 +15,9 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
-#include "trace/trace_file.h"
+#include "trace/reader_state.h"
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096, MISSING_MAX = 1 << 30 };
-
-/* Where a block lies, and how much of it to read: what it held when it was found. */
-struct block {
-	uint64_t offset;
-	uint32_t used;
-	bool is_after_missing; /* the lane's block before it is missing */
-};
-
-/* A lane's blocks, read one after another; `next` is its next event. */
-struct lane {
-	struct block *blocks;
-	size_t block_count, block_room, block_next;
-	uint32_t sequence; /* of the next block */
-	bool broken;       /* a block is out of place: it and later ones are not read */
-	bool is_cut;       /* the file ends within its last block */
-	uint8_t *buffer;
-	size_t buffer_size;
-	struct gt_bytes bytes;
-	struct gt_trace_inflight inflight; /* of the last block, when it was found */
-	uint32_t last_size;                /* of that block */
-	uint64_t time_ns, handle, owner;
-	uint32_t tid;
-	bool has_thread;   /* which has not ended */
-	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
-	uint16_t end_place;
-	uint32_t phase; /* of the events that follow in this block */
-	struct gt_event next;
-	uint64_t key; /* time of the next event, but never less than that of the one before */
-};
-
-struct gt_reader {
-	struct gt_trace_file file;
-	struct gt_definitions definitions;
-	struct lane *lanes;
-	size_t lane_count, lane_room;
-	uint64_t headers_read;  /* block headers read so far */
-	struct gt_heap heap;    /* lanes by the time of their next event */
-	size_t unfinished_next; /* after the events: the next lane whose unfinished call is returned
-				 */
-	struct gt_trace_arguments arguments; /* of the last one returned */
-	bool ended;
-	uint64_t unknown;
-	uint64_t gap_first_ns, gap_last_ns;
-	uint64_t newest_ns;    /* base of the newest block before the first missing one */
-	uint64_t missing_size; /* of blocks that lanes miss */
-	uint64_t gone_size;    /* of the room in which no block was found */
-	bool misses_blocks;
-	char damage[160];
-};
 
 static void report_damage(struct gt_reader *r, const char *what, uint64_t offset)
 {
@@ -295,6 +246,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	lane->owner = h.owner;
 	lane->tid = h.tid;
 	lane->end_size = lane->phase = lane->end_place = 0;
+	lane->touches = (struct gt_touches){ 0 };
 	return STEP_ON;
 }
 
@@ -381,6 +333,12 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 		lane->handle = lane->next.owner;
 		return is_whole;
 	}
+	if (tag == GT_TAG_TOUCH) {
+		lane->next = (struct gt_event){ .time_ns = lane->time_ns, .tid = lane->tid };
+		record.bad =
+			!gt_touches_begin(&lane->touches, &r->definitions, &record, &lane->next);
+		lane->time_ns = lane->next.time_ns;
+	}
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
 	if (tag == GT_TAG_THREAD || tag == GT_TAG_PHASE)
@@ -399,25 +357,31 @@ static enum step step_on(struct gt_reader *r, struct lane *lane)
 {
 	for (;;) {
 		const uint8_t *from;
-		uint64_t tag;
+		uint64_t tag = GT_TAG_TOUCH;
+		bool is_good;
 
-		while (!gt_bytes_left(&lane->bytes)) {
+		while (!gt_bytes_left(&lane->bytes) && !gt_bytes_left(&lane->touches.left)) {
 			enum step step = load_block(r, lane);
 
 			if (step != STEP_ON)
 				return step;
 		}
 		from = lane->bytes.at;
-		tag = gt_get_varint(&lane->bytes);
-		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next) :
-					  lane->bytes.bad || !decode_other(r, lane, tag)) {
+		if (gt_bytes_left(&lane->touches.left))
+			is_good = gt_touches_next(&lane->touches, &lane->next);
+		else if ((tag = gt_get_varint(&lane->bytes)) >= GT_TAG_EVENT)
+			is_good = decode_event(r, lane, tag, &lane->next);
+		else
+			is_good = !lane->bytes.bad && decode_other(r, lane, tag);
+		if (!is_good) {
 			report_damage(r, "a damaged record",
 				      lane->blocks[lane->block_next - 1].offset +
 					      sizeof(struct gt_block_header) +
 					      (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
-		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE && tag != GT_TAG_PAGING)
+		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE && tag != GT_TAG_PAGING &&
+		    tag != GT_TAG_TOUCH)
 			continue;
 		if (tag >= GT_TAG_EVENT && lane->next.function == GT_FN_NONE) {
 			r->unknown++;
@@ -446,79 +410,13 @@ static void start_lanes(struct gt_reader *r)
 			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
 }
 
-/* Reads the arguments of a lane's unfinished call; false if its trace has none. */
-static bool read_arguments(struct gt_reader *r, const struct lane *lane)
-{
-	struct gt_trace_arguments *a = &r->arguments;
-	uint32_t size = r->file.header.arguments_size;
-	uint64_t end = lane->blocks[lane->block_count - 1].offset + lane->last_size;
-
-	a->count = 0;
-	if (size < sizeof *a || size > lane->last_size - sizeof(struct gt_block_header) ||
-	    !gt_trace_file_read(&r->file, a, sizeof *a, end - size))
-		return false;
-	if (a->count > GT_ARGUMENTS_MAX)
-		a->count = 0;
-	return true;
-}
-
-/* The handle that a call is made on, if it is an argument; a creation's is not known yet. */
-static uint64_t subject_of(const struct gt_function *fn, const struct gt_trace_arguments *a)
-{
-	bool is_argument = fn->effect != GT_CREATE && fn->handle.from == GT_IN;
-
-	return is_argument && fn->handle.arg < a->count ? a->words[fn->handle.arg] : 0;
-}
-
-/* An event is recorded before its call is cleared as unfinished: a kill in between leaves both. */
-static bool is_recorded(struct gt_reader *r, const struct lane *lane, const struct gt_event *open)
-{
-	const struct gt_event *last = &lane->next;
-
-	if (read_arguments(r, lane))
-		return lane->blocks[lane->block_count - 1].used > r->arguments.used;
-	return last->function == open->function && last->handle == open->handle &&
-	       last->time_ns == open->time_ns;
-}
-
-/* Calls that had not returned when the process ended, after all other events. */
-static int next_unfinished(struct gt_reader *r, struct gt_event *e)
-{
-	const struct gt_definitions *d = &r->definitions;
-
-	/* a process whose recording stopped went on, in other calls */
-	if (r->file.header.state == GT_TRACE_STOPPED)
-		return 0;
-	while (r->unfinished_next < r->lane_count) {
-		const struct lane *lane = &r->lanes[r->unfinished_next++];
-		const struct gt_trace_inflight *in = &lane->inflight;
-
-		if (!in->function || in->function > d->function_count ||
-		    in->stack > d->stack_count || d->functions[in->function - 1] == GT_FN_NONE)
-			continue;
-		*e = (struct gt_event){ .function = d->functions[in->function - 1],
-					.handle = in->handle,
-					.time_ns = in->time_ns,
-					.stack = in->stack,
-					.tid = lane->tid,
-					.phase = lane->phase,
-					.unfinished = 1 };
-		if (is_recorded(r, lane, e))
-			continue;
-		if (!e->handle)
-			e->handle = subject_of(&gt_functions[e->function], &r->arguments);
-		return 1;
-	}
-	return 0;
-}
-
 int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 {
 	struct lane *lane;
 
 	if (r->ended || !r->heap.count) {
 		r->ended = true;
-		return next_unfinished(r, event);
+		return gt_reader_unfinished(r, event);
 	}
 	lane = &r->lanes[r->heap.items[0].item];
 	*event = lane->next;
@@ -557,12 +455,6 @@ void gt_reader_close(struct gt_reader *r)
 	gt_heap_fini(&r->heap);
 	gt_trace_file_close(&r->file);
 	free(r);
-}
-
-size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words)
-{
-	*words = r->arguments.words;
-	return r->arguments.count;
 }
 
 struct gt_definitions *gt_reader_definitions(struct gt_reader *r)

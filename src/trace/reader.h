@@ -99,6 +99,8 @@ struct gt_definitions {
 	size_t series_count, series_room;
 	struct gt_trace_phase *phases; /* likewise */
 	size_t phase_count, phase_room;
+	struct gt_work *works; /* likewise */
+	size_t work_count, work_room;
 	uint16_t *functions; /* number in the trace -> row; GT_FN_NONE if we do not know the
 				function */
 	uint8_t *effects;    /* … -> effect, which decides what fields its events have */
@@ -126,9 +128,39 @@ const struct gt_trace_text *gt_reader_text(struct gt_reader *r, const char *key)
 
 /*
  * 1 and an event, or 0 at the end. A sample is an event without a function: time_ns, the series as
- * `handle` and the value as `size`. Paging has another handle (paging.h).
+ * `handle` and the value as `size`. Paging has another handle (paging.h). A touch (touch.h) is
+ * marked: see gt_event_is_touch.
  */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
+
+/*
+ * A touch: the work's number is its `owner`, the address its `handle`, and the access lies in
+ * `result`, below the mark. Ranges after the work's first are `failed`. With GT_WORK_LOST as owner,
+ * `size` is how much work could not be written.
+ */
+#define GT_WORK_LOST  UINT64_MAX
+#define GT_TOUCH_MARK (1 << 30)
+#define GT_ACCESSES   (GT_READS | GT_WRITES)
+
+static inline bool gt_event_is_touch(const struct gt_event *e)
+{
+	return e->function == GT_FN_NONE && e->result & GT_TOUCH_MARK;
+}
+
+/* What is left of a record of touches. */
+struct gt_touches {
+	struct gt_touch_memory memory;
+	struct gt_bytes left;
+	bool has_sizes;
+};
+
+/*
+ * Decodes a record of touches into `e`, whose time is that before it, with its first range;
+ * while bytes are left, gt_touches_next puts the next one there. False when damaged.
+ */
+bool gt_touches_begin(struct gt_touches *t, const struct gt_definitions *d, struct gt_bytes *record,
+		      struct gt_event *e);
+bool gt_touches_next(struct gt_touches *t, struct gt_event *e);
 
 /* Number of arguments of the unfinished call that was returned last, and their words. */
 size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words);

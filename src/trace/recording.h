@@ -68,6 +68,7 @@ struct gt_process {
 	uint32_t threads_at_end; /* that made calls and had not ended; complete like `damage` */
 	bool main_at_end;        /* the main thread is one of them */
 	bool is_attached;        /* recorded from outside: _exit looks like exit */
+	bool follows_touches;    /* GPU work and the memory it names was recorded */
 	bool is_late; /* it ran before recording began: what it had created then is unknown */
 	bool unread;  /* its trace cannot be read; `damage` says why */
 };
@@ -141,6 +142,20 @@ typedef void gt_paging_fn(void *context, uint32_t process, const struct gt_pagin
 
 /* The same for what became of pages of unified memory. */
 void gt_recording_on_paging(struct gt_recording *r, gt_paging_fn *on_paging, void *context);
+/* GPU work, and a range of memory that it names; work that names several is reported for each. */
+struct gt_touch {
+	uint64_t time_ns; /* of the call's return */
+	uint32_t tid;
+	const struct gt_work *work; /* until the callback returns; NULL: … */
+	uint64_t lost;              /* … so much work could not be recorded before this moment */
+	struct gt_touched range;    /* access 0: the work names none */
+	bool is_first;              /* of the work's ranges */
+};
+
+typedef void gt_touch_fn(void *context, uint32_t process, const struct gt_touch *touch);
+
+/* Calls `on_touch` for all recorded GPU work (`gputrack run --touches`), in order of time. */
+void gt_recording_on_touch(struct gt_recording *r, gt_touch_fn *on_touch, void *context);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 

@@ -270,6 +270,21 @@ uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
 	return (uint16_t)number;
 }
 
+uint32_t gt_writer_work(struct gt_writer *w, const struct gt_work *work)
+{
+	uint32_t number;
+	uint8_t *at;
+
+	pthread_mutex_lock(&w->definitions_lock);
+	at = gt_put_varint(w->record + GT_VARINT_MAX, work->kind);
+	at = gt_put_varint(at, work->is_blind);
+	at = put_text(at, work->function);
+	at = put_text(at, work->name);
+	number = number_text(w, GT_DEF_WORK, at, &w->works_defined, STACKS_MAX);
+	pthread_mutex_unlock(&w->definitions_lock);
+	return number;
+}
+
 static uint8_t *put_range_text(uint8_t *at, const char *text)
 {
 	return put_blob(at, text ? text : "", text ? strlen(text) : 0, GT_RANGE_TEXT);
@@ -491,5 +506,65 @@ void gt_lane_paging(struct gt_lane *lane, const struct gt_paging *paging)
 	lane->time_ns = paging->time_ns;
 	lane->handle = paging->address;
 	put_record(lane, GT_TAG_PAGING, payload, (size_t)(end - payload));
+	commit(lane);
+}
+
+void gt_writer_lose_touch(struct gt_writer *w)
+{
+	atomic_fetch_add(&w->touches_lost, 1);
+}
+
+/* Touches that could not be written before this one: number 0, and how many. */
+static __attribute__((noinline)) void put_lost_touches(struct gt_lane *lane)
+{
+	uint8_t payload[3 * GT_VARINT_MAX], *at = gt_put_varint(payload, 0);
+
+	*at++ = 0;
+	at = gt_put_varint(at, atomic_exchange(&lane->writer->touches_lost, 0));
+	put_record(lane, GT_TAG_TOUCH, payload, (size_t)(at - payload));
+}
+
+void gt_lane_end_touches(struct gt_lane *lane)
+{
+	struct gt_writer *w = lane->writer;
+
+	if (!atomic_load(&w->touches_lost) || atomic_load(&w->error) ||
+	    (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane)))
+		return;
+	put_lost_touches(lane);
+	commit(lane);
+}
+
+/* Straight into the block: the program's stack may be small. */
+void gt_lane_touch(struct gt_lane *lane, uint32_t work, enum gt_work_kind kind, uint64_t time_ns,
+		   const struct gt_naming *named)
+{
+	enum { LONGEST = 3 * GT_VARINT_MAX + GT_TOUCHED_MAX * GT_TOUCH_BYTES_MAX };
+	struct gt_writer *w = lane->writer;
+	uint8_t *payload, *at;
+	size_t size;
+
+	if (w->options.until_ns && time_ns > w->options.until_ns)
+		gt_writer_stop(w, -ETIME);
+	if (!work || atomic_load_explicit(&w->error, memory_order_relaxed) ||
+	    (lane->limit - lane->at < LONGEST + GT_EVENT_MAX && gt_block_open(lane))) {
+		gt_writer_lose_touch(w);
+		return;
+	}
+	if (__builtin_expect(atomic_load_explicit(&w->touches_lost, memory_order_relaxed) != 0, 0))
+		put_lost_touches(lane);
+	/* its length takes one byte if it is below 128, two otherwise */
+	payload = at = lane->at + 3;
+	at = gt_put_varint(at, gt_delta(lane->time_ns, time_ns));
+	lane->time_ns = time_ns;
+	at = gt_put_varint(at, (uint64_t)work << 1 | named->is_more);
+	for (size_t i = 0; i < named->count; i++)
+		at = gt_touch_put(&lane->touched, at, &named->ranges[i], gt_work_has_sizes(kind));
+	size = (size_t)(at - payload);
+	*lane->at++ = GT_TAG_TOUCH;
+	lane->at = gt_put_varint(lane->at, size);
+	if (lane->at != payload)
+		memmove(lane->at, payload, size);
+	lane->at += size;
 	commit(lane);
 }

@@ -78,6 +78,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 {
 	const struct gt_trace_text *depth = gt_reader_text(s->reader, "stack_depth");
 
+	s->process.follows_touches = gt_reader_text(s->reader, "touches");
 	read_process_text(s, &s->process.program, "program");
 	read_process_text(s, &s->process.directory, "directory");
 	read_process_text(s, &s->process.host, "host");

@@ -26,10 +26,15 @@ void gt_source_trace_close(struct gt_source_trace *s)
 	s->reader = NULL;
 }
 
-/* A sample, or paging. */
+/* A sample, paging, or a touch. */
 static bool is_no_call(const struct gt_event *e)
 {
 	return e->function == GT_FN_NONE;
+}
+
+static bool is_sample(const struct gt_event *e)
+{
+	return is_no_call(e) && !gt_event_is_touch(e) && !gt_paging_is(e);
 }
 
 static void add_open_call(struct gt_source_trace *s)
@@ -68,7 +73,7 @@ static bool source_advance(struct gt_source_trace *s)
 	gt_source_follow_gaps(s);
 	if (s->next.unfinished)
 		add_open_call(s);
-	if (is_no_call(&s->next) && !gt_paging_is(&s->next))
+	if (is_sample(&s->next))
 		s->next.handle = s->map.series[s->next.handle];
 	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
 	s->next.place = place_number(s, s->next.place);
@@ -165,6 +170,30 @@ static void report_sample(struct gt_recording *r, uint32_t source, const struct 
 						  .series = (uint16_t)e->handle });
 }
 
+void gt_recording_on_touch(struct gt_recording *r, gt_touch_fn *on_touch, void *context)
+{
+	r->on_touch = on_touch;
+	r->on_touch_context = context;
+}
+
+/* While the trace is open: the work is one of its definitions. */
+static void report_touch(struct gt_recording *r, uint32_t source, const struct gt_event *e)
+{
+	const struct gt_definitions *d = gt_reader_definitions(r->sources[source].reader);
+	bool is_lost = e->owner == GT_WORK_LOST;
+	struct gt_touch touch = { .time_ns = e->time_ns,
+				  .tid = e->tid,
+				  .work = is_lost ? NULL : &d->works[e->owner - 1],
+				  .lost = is_lost ? e->size : 0,
+				  .range = { .address = e->handle,
+					     .size = is_lost ? 0 : e->size,
+					     .access = (uint8_t)(e->result & GT_ACCESSES) },
+				  .is_first = !e->failed };
+
+	if (r->on_touch && source < r->process_count)
+		r->on_touch(r->on_touch_context, source, &touch);
+}
+
 void gt_recording_part_stacks(struct gt_recording *r, enum gt_part_by by)
 {
 	r->part_by = by;
@@ -217,14 +246,16 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		/* a sample after the last process has ended does not mean that one continued */
 		if (!is_no_call(event))
 			report_ends(r, s->key);
+		if (gt_event_is_touch(event))
+			report_touch(r, first, event);
 		if (source_advance(s))
 			gt_heap_rekey(&r->heap, s->key);
 		else
 			source_ended(r, s);
-		if (gt_paging_is(event))
-			report_paging(r, first, event);
-		else if (is_no_call(event))
+		if (is_sample(event))
 			report_sample(r, first, event);
+		else if (is_no_call(event) && !gt_event_is_touch(event))
+			report_paging(r, first, event);
 		if (is_no_call(event) || first >= r->process_count)
 			continue;
 		if (r->phase_filter && !gt_phase_filter_takes(r->phase_filter, event, first))

@@ -83,6 +83,8 @@ struct gt_recording {
 	void *on_sample_context;
 	gt_paging_fn *on_paging;
 	void *on_paging_context;
+	gt_touch_fn *on_touch;
+	void *on_touch_context;
 	struct gt_catalog *catalog;
 	enum gt_part_by part_by;
 	struct gt_phase_filter *phase_filter; /* NULL: none */

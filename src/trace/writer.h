@@ -125,6 +125,17 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
 /* Likewise what became of pages of unified memory. */
 void gt_lane_paging(struct gt_lane *lane, const struct gt_paging *paging);
+/* The number of some GPU work, from 1, the same for equal texts; 0 if it cannot be written. */
+uint32_t gt_writer_work(struct gt_writer *w, const struct gt_work *work);
+/*
+ * Writes what the work with this number and kind names.
+ * Work that cannot be written is not counted as a lost event: the next that can says how many.
+ */
+void gt_lane_touch(struct gt_lane *lane, uint32_t work, enum gt_work_kind kind, uint64_t time_ns,
+		   const struct gt_naming *named);
+void gt_writer_lose_touch(struct gt_writer *w);
+/* At the end: says how many were lost since. */
+void gt_lane_end_touches(struct gt_lane *lane);
 /*
  * Marks a call as unfinished before it is made, and unmarks it when it has returned. `call`, an
  * address on the caller's stack, identifies the call. `argv` holds its first `count` arguments.

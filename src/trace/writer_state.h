@@ -40,7 +40,8 @@ struct gt_lane {
 	uint32_t call_count; /* unfinished, outermost first */
 	struct gt_lane_call calls[GT_CALLS_MAX];
 	struct gt_known_caller callers[GT_CALLERS_MAX];
-	struct gt_lane *next; /* all lanes of the writer */
+	struct gt_touch_memory touched; /* of this block */
+	struct gt_lane *next;           /* all lanes of the writer */
 	struct gt_lane *next_free;
 };
 
@@ -50,11 +51,12 @@ struct gt_writer {
 	_Atomic int fd;
 	struct gt_file_id id;
 	struct gt_trace_header *header;
-	_Atomic int error;       /* why writing stopped */
-	_Atomic bool is_lost;    /* the file is not ours any more: no block may be touched */
-	_Atomic bool is_guarded; /* the process survives a store that fails, */
-	_Atomic bool has_failed; /* which has happened */
-	_Atomic uint64_t taken;  /* reserved space, if options.taken is NULL */
+	_Atomic int error;             /* why writing stopped */
+	_Atomic bool is_lost;          /* the file is not ours any more: no block may be touched */
+	_Atomic bool is_guarded;       /* the process survives a store that fails, */
+	_Atomic bool has_failed;       /* which has happened */
+	_Atomic uint64_t taken;        /* reserved space, if options.taken is NULL */
+	_Atomic uint64_t touches_lost; /* since the last that was written */
 
 	pthread_mutex_t space_lock; /* guards the next seven */
 	uint64_t end;               /* of the last block */
@@ -70,6 +72,7 @@ struct gt_writer {
 	struct gt_stacks texts; /* text frames, series and phases, by their texts */
 	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
 	uint32_t phases_defined;
+	uint32_t works_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
 	_Atomic uint32_t generation;   /* of the stacks' numbers: gt_writer_forget_stacks */
 	uint8_t record[GT_RECORD_MAX]; /* a definition in the making: stacks may be small */

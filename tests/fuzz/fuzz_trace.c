@@ -74,6 +74,12 @@ static uint64_t read_trace(const char *path)
 	}
 	walk_definitions(gt_reader_definitions(r));
 	while (gt_reader_next(r, &e) > 0) {
+		if (gt_event_is_touch(&e)) {
+			FUZZ_CHECK(e.owner == GT_WORK_LOST ||
+				   e.owner <= gt_reader_definitions(r)->work_count);
+			FUZZ_CHECK((e.result & ~GT_TOUCH_MARK) <= GT_ACCESSES);
+			continue;
+		}
 		if (e.function == GT_FN_NONE) {
 			FUZZ_CHECK(
 				gt_paging_is(&e) ||

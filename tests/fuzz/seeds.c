@@ -175,6 +175,9 @@ static void write_texts(void)
 		.function = "train", .file = "/src/train.py", .line = 88, .module = "python3"
 	};
 	const struct gt_series used = { "device memory used", "bytes", "GPU 0" };
+	const struct gt_work copy = { .kind = GT_WORK_COPY, .function = "cuMemcpyAsync" };
+	const struct gt_touched copied[] = { { 0x7f0000000000, 4096, GT_WRITES },
+					     { 0x7f0000200000, 4096, GT_READS } };
 	struct gt_writer *w = start("texts.trace", NULL);
 	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
 	uint64_t frames[] = { 0x400123, gt_writer_text_frame(w, &python) };
@@ -187,6 +190,9 @@ static void write_texts(void)
 						  .amount = 1 << 21,
 						  .effect = GT_PAGING_TO_DEVICE,
 						  .cause = GT_PAGING_FAULT });
+	for (int i = 0; i < 4; i++)
+		gt_lane_touch(lane, gt_writer_work(w, &copy), GT_WORK_COPY, 2200000000,
+			      &(struct gt_naming){ .ranges = copied, .count = 2 });
 	end(w);
 }
 

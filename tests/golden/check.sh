@@ -95,6 +95,11 @@ golden growing/growth.json "$gputrack" report growing.gt -a growth --format json
 golden growing/growth-wide.txt env COLUMNS=160 "$gputrack" report growing.gt -a growth --top 1
 golden leaks/memory-narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt -a memory --at 1.5
 golden leaks/memory-top.txt "$gputrack" report leaks.gt -a memory --at end --top 1
+golden touched/touches.txt "$gputrack" report touched.gt -a touches
+golden touched/touches.tsv "$gputrack" report touched.gt -a touches --format tsv
+golden touched/touches.json "$gputrack" report touched.gt -a touches --format json --top 1
+golden touched/touches-narrow.txt env COLUMNS=40 "$gputrack" report touched.gt -a touches --top 1
+golden touched/summary.txt "$gputrack" report touched.gt
 golden clean/growth.txt "$gputrack" report clean.gt -a growth
 golden hostile/leakage.json "$gputrack" report hostile.gt -a leakage --format json
 golden hostile/export.json "$gputrack" export hostile.gt --format json

@@ -357,5 +357,6 @@ int main(int argc, char **argv)
 	make_phases();
 	make_held();
 	make_work();
+	make_touched();
 	return 0;
 }

@@ -11,3 +11,4 @@ void make_names(void);
 void make_phases(void);
 void make_held(void);
 void make_work(void);
+void make_touched(void);

@@ -21,7 +21,9 @@
 
 typedef int CUresult, CUdevice, CUjit_option, CUlibraryOption, CUmemAllocationHandleType;
 typedef unsigned long long CUdeviceptr, CUmemGenericAllocationHandle, CUtexObject, CUsurfObject;
+typedef int CUmemRangeHandleType;
 typedef uint64_t cuuint64_t;
+typedef uint32_t cuuint32_t;
 
 #define OPAQUE(type) typedef struct type##_st *type;
 OPAQUE(CUcontext)
@@ -39,6 +41,7 @@ OPAQUE(CUexternalSemaphore)
 OPAQUE(CUgraph)
 OPAQUE(CUgraphNode)
 OPAQUE(CUgraphExec)
+OPAQUE(CUfunction)
 #undef OPAQUE
 
 /* passed by value */
@@ -59,6 +62,9 @@ typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS CUDA_GRAPH_INSTANTIATE_PARAMS;
 typedef struct CUDA_RESOURCE_DESC CUDA_RESOURCE_DESC;
 typedef struct CUDA_RESOURCE_VIEW_DESC CUDA_RESOURCE_VIEW_DESC;
 typedef struct CUDA_TEXTURE_DESC CUDA_TEXTURE_DESC;
+typedef struct CUDA_LAUNCH_PARAMS CUDA_LAUNCH_PARAMS;
+typedef struct CUlaunchConfig CUlaunchConfig;
+typedef struct CUstreamBatchMemOpParams CUstreamBatchMemOpParams;
 
 typedef struct {
 	size_t Width, Height;
@@ -85,6 +91,33 @@ typedef struct {
 	int allocType, handleTypes;
 	CUmemLocation location;
 } CUmemPoolProps;
+
+/* clang-format off */
+#define SIDE(side, type)                                                                           \
+	int side##MemoryType;                                                                      \
+	type *side##Host;                                                                          \
+	CUdeviceptr side##Device;                                                                  \
+	CUarray side##Array;
+
+typedef struct {
+	size_t srcXInBytes, srcY;
+	SIDE(src, const void)
+	size_t srcPitch, dstXInBytes, dstY;
+	SIDE(dst, void)
+	size_t dstPitch, WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+
+typedef struct {
+	size_t srcXInBytes, srcY, srcZ, srcLOD;
+	SIDE(src, const void)
+	void *reserved0;
+	size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
+	SIDE(dst, void)
+	void *reserved1;
+	size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER;
+/* clang-format on */
+#undef SIDE
 
 enum { CUDA_SUCCESS = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1 };
 

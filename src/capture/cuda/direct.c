@@ -13,17 +13,21 @@
 
 #include "api/row_check.h"
 #include "capture/cuda/cuda.h"
+#include "capture/cuda/touch.h"
 #include "guest/settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct gt_cuda_entries entries;
+struct gt_cuda_entries gt_cuda_entries;
 
 /* Rows that need more than the recorder: contexts, code and executable graphs. */
 #define IS_SPECIAL(kind)                                                                           \
 	(GT_##kind == GT_PRIMARY_CONTEXT || GT_##kind == GT_CUDA_CONTEXT ||                        \
 	 GT_##kind == GT_GREEN_CONTEXT || GT_##kind == GT_LIBRARY || GT_##kind == GT_MODULE ||     \
 	 GT_##kind == GT_EXECUTABLE_GRAPH)
+/* Rows that make an object of memory: kernels name the object. */
+#define IS_BINDING(effect, kind)                                                                   \
+	(GT_##effect == GT_CREATE && (GT_##kind == GT_TEXTURE || GT_##kind == GT_SURFACE))
 /* Rows whose call changes how much device memory is in use. */
 #define IS_MEMORY(kind)                                                                            \
 	(GT_##kind == GT_DEVICE_MEMORY || GT_##kind == GT_PHYSICAL_MEMORY ||                       \
@@ -51,9 +55,15 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	return gt_cuda_place(call, row, current_context(), false);
 }
 
-static const struct gt_call_door door = { .size = gt_cuda_size,
-					  .owner = owner_of,
-					  .place = place_of };
+/* With --touches: the one place that sees everything new. */
+static uint16_t place_and_touch(const struct gt_call *call, enum gt_function_id row,
+				uint64_t handle)
+{
+	gt_cuda_touch_created(call, row, handle);
+	return place_of(call, row, handle);
+}
+
+static struct gt_call_door door = { .size = gt_cuda_size, .owner = owner_of, .place = place_of };
 
 /* Of the current context, which is the only one that is asked about. */
 static bool device_of(CUcontext context, uint32_t *device)
@@ -125,6 +135,8 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 	gt_cuda_after(function, argv);
 	if (function == GT_FN_cuDevicePrimaryCtxRetain)
 		expect_exit();
+	if (gt_function_ends(fn))
+		gt_cuda_touch_forget();
 	if (is_code(fn) && gt_function_ends(fn))
 		gt_cuda_code_unloaded(argv[0], caller);
 	else if (is_code(fn))
@@ -134,12 +146,12 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 /* The driver's own function comes before the recorder's end, whose door may ask the driver. */
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
 	CHECK_ROW(fn, ret, args, size)                                                             \
-	FN_(fn, IS_SPECIAL(kind), IS_MEMORY(kind), UNWRAP args)
+	FN_(fn, IS_SPECIAL(kind), IS_MEMORY(kind), IS_BINDING(effect, kind), UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, special, memory, ...)                                                             \
+#define FN__(fn, special, memory, binding, ...)                                                    \
 	static CUresult wrap_##fn(PARAMS(__VA_ARGS__))                                             \
 	{                                                                                          \
-		CUresult (*next)(PARAMS(__VA_ARGS__)) = entries.driver[GT_ENTRY_##fn];             \
+		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.driver[GT_ENTRY_##fn];     \
 		uint64_t argv[] = { WORDS(__VA_ARGS__) };                                          \
 		struct gt_cuda_reading reading;                                                    \
 		struct gt_guest_call g;                                                            \
@@ -157,6 +169,8 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 			gt_cuda_memory_changes_now();                                              \
 		if (special)                                                                       \
 			after(GT_FN_##fn, argv, result, &reading, __builtin_return_address(0));    \
+		if (binding && result == CUDA_SUCCESS)                                             \
+			gt_cuda_touch_bound((const void *)(uintptr_t)argv[1]);                     \
 		return result;                                                                     \
 	}
 #define ALSO(...)
@@ -171,8 +185,8 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 static void *wrapper_of(void *function)
 {
 	for (size_t i = 0; function && i < GT_ENTRIES; i++)
-		if (entries.driver[i] == function)
-			return entries.wrapper[i];
+		if (gt_cuda_entries.driver[i] == function)
+			return gt_cuda_entries.wrapper[i] ? gt_cuda_entries.wrapper[i] : function;
 	return function;
 }
 
@@ -180,7 +194,7 @@ static CUresult wrap_cuGetProcAddress(const char *symbol, void **function, int v
 				      cuuint64_t flags)
 {
 	CUresult (*next)(const char *, void **, int, cuuint64_t) =
-		entries.driver[GT_ENTRY_cuGetProcAddress];
+		gt_cuda_entries.driver[GT_ENTRY_cuGetProcAddress];
 	CUresult result = next(symbol, function, version, flags);
 
 	if (result == CUDA_SUCCESS && function)
@@ -193,7 +207,7 @@ static CUresult wrap_cuGetProcAddress_v2(const char *symbol, void **function, in
 					 cuuint64_t flags, void *status)
 {
 	CUresult (*next)(const char *, void **, int, cuuint64_t, void *) =
-		entries.driver[GT_ENTRY_cuGetProcAddress_v2];
+		gt_cuda_entries.driver[GT_ENTRY_cuGetProcAddress_v2];
 	CUresult result = next(symbol, function, version, flags, status);
 
 	if (result == CUDA_SUCCESS && function)
@@ -208,7 +222,9 @@ static const struct {
 #define ENTRY(fn)   [GT_ENTRY_##fn] = { #fn, (void *)wrap_##fn },
 #define FN(fn, ...) ENTRY(fn)
 #define ALSO(...)
+#define TOUCH(fn, ...) [GT_ENTRY_##fn] = { #fn, NULL },
 #include "api/cuda.def"
+#undef TOUCH
 #undef FN
 #undef ALSO
 	ENTRY(cuGetProcAddress) ENTRY(cuGetProcAddress_v2)
@@ -226,15 +242,22 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 {
 	struct gt_cuda_driver driver = { .device_of = device_of };
 	static _Atomic bool found;
+	bool touches;
 
 	if (!gt_settings_get()->recording && !gt_settings_get()->tracker)
 		return NULL;
 	if (atomic_load(&found))
-		return &entries;
+		return &gt_cuda_entries;
+	touches = gt_settings_get()->touches && gt_cuda_touch_start(find, handle);
+	if (touches)
+		door.place = place_and_touch;
 	/* two threads may do this at once: both write the same */
 	for (size_t i = 0; i < GT_ENTRIES; i++) {
-		entries.driver[i] = find(handle, ours[i].name);
-		entries.wrapper[i] = entries.driver[i] ? ours[i].wrapper : NULL;
+		void *wrapper =
+			touches && !ours[i].wrapper ? gt_cuda_touch_wrappers[i] : ours[i].wrapper;
+
+		gt_cuda_entries.driver[i] = find(handle, ours[i].name);
+		gt_cuda_entries.wrapper[i] = gt_cuda_entries.driver[i] ? wrapper : NULL;
 	}
 	*(void **)&get_current = find(handle, "cuCtxGetCurrent");
 	*(void **)&get_device = find(handle, "cuCtxGetDevice");
@@ -242,5 +265,5 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 	gt_cuda_measure_start(find, handle);
 	gt_cuda_driver_start(&driver);
 	atomic_store(&found, true);
-	return &entries;
+	return &gt_cuda_entries;
 }

@@ -5,8 +5,8 @@
  *
  * The preloaded library is in every process below `gputrack run`, so it is small and needs libc
  * alone. When a program reaches for the driver, it loads the door and gives out the door's
- * wrappers. Both number the functions alike: the rows of cuda.def, then those that hand functions
- * out.
+ * wrappers. Both number the functions alike: the rows of cuda.def, those of cuda_touch.def,
+ * then those that hand functions out.
  */
 #pragma once
 
@@ -15,8 +15,10 @@
 /* clang-format off */
 enum gt_cuda_entry {
 #define FN(fn, ...) GT_ENTRY_##fn,
+#define TOUCH FN
 #define ALSO(...)
 #include "api/cuda.def"
+#undef TOUCH
 #undef FN
 #undef ALSO
 	GT_ENTRY_cuGetProcAddress, GT_ENTRY_cuGetProcAddress_v2,
@@ -29,6 +31,9 @@ struct gt_cuda_entries {
 	void *driver[GT_ENTRIES];
 	void *wrapper[GT_ENTRIES];
 };
+
+/* Of the door. */
+extern struct gt_cuda_entries gt_cuda_entries;
 
 /*
  * Exported by the door under this name. Finds the functions of the driver with `find` (a dlsym) and

@@ -11,4 +11,11 @@
 #undef cuEventDestroy
 #undef cuGraphInstantiate
 #undef cuIpcOpenMemHandle
+#undef cuMemcpy3DBatchAsync
+#undef cuMemcpyBatchAsync
+#undef cuStreamBatchMemOp
 #undef cuStreamDestroy
+#undef cuStreamWaitValue32
+#undef cuStreamWaitValue64
+#undef cuStreamWriteValue32
+#undef cuStreamWriteValue64

@@ -44,7 +44,9 @@ static const char *const names[GT_ENTRIES] = {
 #define ENTRY(fn)   [GT_ENTRY_##fn] = #fn,
 #define FN(fn, ...) ENTRY(fn)
 #define ALSO(...)
+#define TOUCH FN
 #include "api/cuda.def"
+#undef TOUCH
 	ENTRIES
 #undef FN
 #undef ENTRY
@@ -71,7 +73,9 @@ static const char *const names[GT_ENTRIES] = {
 		".symver gt_entry_" #fn "," #fn "@GPUTRACK, remove\n");                            \
 	__attribute__((visibility("hidden"))) void *gt_slot_##fn = (void *)gt_first_##fn;
 #define FN(fn, ...) ENTRY(fn)
+#define TOUCH       FN
 #include "api/cuda.def"
+#undef TOUCH
 ENTRIES
 #undef FN
 #undef ENTRY
@@ -130,7 +134,9 @@ __asm__(".pushsection .text\n"
 static void **const slots[GT_ENTRIES] = {
 #define ENTRY(fn)   [GT_ENTRY_##fn] = &gt_slot_##fn,
 #define FN(fn, ...) ENTRY(fn)
+#define TOUCH       FN
 #include "api/cuda.def"
+#undef TOUCH
 	ENTRIES
 #undef FN
 #undef ENTRY

@@ -36,7 +36,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, csv_more, keep_nsys, show_held, no_held;
+	bool quiet, no_stacks, touches, csv_more, keep_nsys, show_held, no_held;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
@@ -107,6 +107,9 @@ static const struct gt_option options[] = {
 	  .choices = gt_pools_wanted_names, AT(pools),
 	  .help = "blocks of PyTorch's allocator to record: gpu, cpu (those in main memory, too), "
 		  "none, or auto (gpu where CUDA is installed; the default)" },
+	{ .name = "touches", .type = GT_OPTION_FLAG, AT(touches),
+	  .help = "also record copies, sets and kernel launches of CUDA with the memory they name: "
+		  "`gputrack report -a touches` shows memory that is not used" },
 	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
 	  .help = "--with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
 		  "and NAME.sqlite" },
@@ -224,11 +227,17 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	/* the limits of a `gputrack run` around this one do not apply here */
 	unsetenv("GPUTRACK_MAX_SIZE");
 	unsetenv("GPUTRACK_UNTIL");
+	unsetenv("GPUTRACK_TOUCHES");
 	set_number("GPUTRACK_WATCHER", run->watcher_number);
 	if (s->max_bytes)
 		set_number("GPUTRACK_MAX_SIZE", s->max_bytes);
 	if (s->duration > 0)
 		set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9));
+	if (s->touches && s->cuda_way == GT_CUDA_CUPTI_WAY)
+		gt_tell("--touches has no effect with --cuda-door cupti: only the direct door sees "
+			"GPU work");
+	else if (s->touches)
+		set("GPUTRACK_TOUCHES", "1");
 	if (s->csv)
 		set_path("GPUTRACK_CSV", s->csv);
 	if (s->csv_more)

@@ -231,12 +231,6 @@ TRACED(cuExternalMemoryGetMappedMipmappedArray,
 TRACED(cuDestroyExternalMemory, (CUexternalMemory extMem), (extMem),
        fake_end(FAKE_EXTERNAL, H(extMem)))
 
-PLAIN(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t n),
-      (memcpy((void *)(uintptr_t)dst, src, n), CUDA_SUCCESS))
-PLAIN(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t n),
-      (memcpy(dst, (const void *)(uintptr_t)src, n), CUDA_SUCCESS))
-PLAIN(cuMemsetD8_v2, (CUdeviceptr dst, unsigned char byte, size_t n),
-      (memset((void *)(uintptr_t)dst, byte, n), CUDA_SUCCESS))
 PLAIN(cuMemSetAccess, (CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count),
       CUDA_SUCCESS)
 PLAIN(cuMemGetAllocationGranularity,

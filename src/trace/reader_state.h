@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* reader_state.h - a reader on the inside: reader.c reads its lanes, unfinished.c what was left
+ * open. */
+#pragma once
+
+#include "trace/reader.h"
+#include "trace/trace_file.h"
+
+/* Where a block lies, and how much of it to read: what it held when it was found. */
+struct block {
+	uint64_t offset;
+	uint32_t used;
+	bool is_after_missing; /* the lane's block before it is missing */
+};
+
+/* A lane's blocks, read one after another; `next` is its next event. */
+struct lane {
+	struct block *blocks;
+	size_t block_count, block_room, block_next;
+	uint32_t sequence; /* of the next block */
+	bool broken;       /* a block is out of place: it and later ones are not read */
+	bool is_cut;       /* the file ends within its last block */
+	uint8_t *buffer;
+	size_t buffer_size;
+	struct gt_bytes bytes;
+	struct gt_trace_inflight inflight; /* of the last block, when it was found */
+	uint32_t last_size;                /* of that block */
+	uint64_t time_ns, handle, owner;
+	uint32_t tid;
+	bool has_thread; /* which has not ended */
+	struct gt_touches touches;
+	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
+	uint16_t end_place;
+	uint32_t phase; /* of the events that follow in this block */
+	struct gt_event next;
+	uint64_t key; /* time of the next event, but never less than that of the one before */
+};
+
+struct gt_reader {
+	struct gt_trace_file file;
+	struct gt_definitions definitions;
+	struct lane *lanes;
+	size_t lane_count, lane_room;
+	uint64_t headers_read;  /* block headers read so far */
+	struct gt_heap heap;    /* lanes by the time of their next event */
+	size_t unfinished_next; /* after the events: the next lane with an unfinished call */
+	struct gt_trace_arguments arguments; /* of the last one returned */
+	bool ended;
+	uint64_t unknown, gap_first_ns, gap_last_ns;
+	uint64_t newest_ns;    /* base of the newest block before the first missing one */
+	uint64_t missing_size; /* of blocks that lanes miss */
+	uint64_t gone_size;    /* of the room in which no block was found */
+	bool misses_blocks;
+	char damage[160];
+};
+
+/* After the events: 1 and the next call that had not returned when the process ended, or 0. */
+int gt_reader_unfinished(struct gt_reader *r, struct gt_event *e);
