@@ -110,3 +110,6 @@ python3 "$bench/attach_libraries.py" "$build"
 
 echo
 python3 "$bench/attach_stacks.py" "$build"
+
+echo
+python3 "$bench/attach_python.py" "$build"

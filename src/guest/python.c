@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/python_layout.h"
 #include "base/table_memory.h"
 #include "guest/fork_guard.h"
 #include "guest/loaded_modules.h"
@@ -18,9 +19,6 @@
 enum {
 	CACHED = 1024,       /* places in code whose number is cached */
 	CHECKED_STACKS = 64, /* stacks whose every word is read through the kernel, at first */
-	TEXT_MAX = 512,
-	LINES_MAX = 1 << 20,  /* a line table of more bytes is not believed */
-	OWNER_OF_NO_CODE = 3, /* from this value on, a frame is the interpreter's own */
 };
 
 #define SEARCH_EVERY_NS UINT64_C(1000000000)
@@ -72,73 +70,19 @@ static bool read_word(uint64_t *out, uint64_t from)
 	return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
+/* A str as UTF-8, cut to GT_PYTHON_TEXT at its start. */
+static bool read_text(char out[GT_PYTHON_TEXT], uint64_t object)
 {
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 7));
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
+	static uint8_t raw[GT_PYTHON_TEXT]; /* guarded by the lock */
+	struct gt_python_str head;
+	struct gt_python_text text;
 
-/* A str as UTF-8, cut to TEXT_MAX at its start: a path ends in the name of its file. */
-static bool read_text(char out[TEXT_MAX], uint64_t object)
-{
-	struct {
-		uint64_t length, hash;
-		uint32_t state;
-	} head;
-	static uint8_t raw[TEXT_MAX]; /* guarded by the lock */
-	unsigned form, width;
-	bool ascii, compact;
-	uint64_t from, count, most;
-	size_t used = 0;
-
-	if (!is_pointer(object) || !read_safely(&head, object + 16, sizeof head))
+	if (!is_pointer(object) || !read_safely(&head, object + 16, sizeof head) ||
+	    !gt_python_text_of(&python.layout, &text, object, &head) ||
+	    (text.count && !read_safely(raw, text.at, (size_t)text.count * text.width)))
 		return false;
-	form = head.state >> python.layout.state_shift;
-	width = form & 7;
-	compact = form >> 3 & 1;
-	ascii = form >> 4 & 1;
-	if (!compact || (width != 1 && width != 2 && width != 4) || head.length > 1 << 20)
-		return false;
-	most = (TEXT_MAX - 5) / (ascii ? 1 : width == 1 ? 2 : 4);
-	count = head.length < most ? head.length : most;
-	from = object + (ascii ? python.layout.ascii : python.layout.text) +
-	       (head.length - count) * width;
-	if (count * width > sizeof raw || (count && !read_safely(raw, from, count * width)))
-		return false;
-	for (uint64_t i = 0; i < count; i++)
-		used += put_utf8(out + used,
-				 width == 1 ? raw[i] :
-				 width == 2 ? (uint32_t)(raw[2 * i] | raw[2 * i + 1] << 8) :
-					      (uint32_t)raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 |
-						      (uint32_t)raw[4 * i + 2] << 16);
-	out[used] = '\0';
+	gt_python_utf8(out, &text, raw);
 	return true;
-}
-
-/* The index of an instruction in its code, in units of two bytes (3.8, 3.9: of one). */
-static int64_t instruction_number(uint64_t code, uint64_t instruction)
-{
-	if (!python.layout.bytecode)
-		return (int32_t)instruction;
-	return ((int64_t)instruction - (int64_t)(code + python.layout.bytecode)) / 2;
 }
 
 static uint32_t read_line(uint64_t code, uint64_t lines, uint64_t instruction)
@@ -149,19 +93,20 @@ static uint32_t read_line(uint64_t code, uint64_t lines, uint64_t instruction)
 	uint32_t line = 0;
 
 	if (!read_safely(&first, code + python.layout.first_line, sizeof first) ||
-	    !is_pointer(lines) || !read_safely(&size, lines + 16, sizeof size) || size > LINES_MAX)
+	    !is_pointer(lines) || !read_safely(&size, lines + 16, sizeof size) ||
+	    size > GT_PYTHON_LINES)
 		return 0;
 	table = gt_table_alloc(size ? size : 1);
 	if (table && read_safely(table, lines + 32, size))
 		line = gt_python_line(&python.layout, table, size, (uint32_t)first,
-				      instruction_number(code, instruction));
+				      gt_python_index(&python.layout, code, instruction));
 	gt_table_free(table);
 	return line;
 }
 
 static uint64_t describe(const struct code_place *p, gt_python_number_fn *number)
 {
-	static char file[TEXT_MAX], name[TEXT_MAX]; /* guarded by the lock */
+	static char file[GT_PYTHON_TEXT], name[GT_PYTHON_TEXT]; /* guarded by the lock */
 	struct gt_text_frame frame = { .function = name, .file = file, .module = GT_PYTHON };
 
 	if (!read_text(file, p->file) || !read_text(name, p->name))
@@ -203,7 +148,7 @@ static bool read_frame(uint64_t frame, uint64_t *next, uint64_t *number, gt_pyth
 	if (l->owner && !read_word(&owner, (frame + l->owner) & ~UINT64_C(7)))
 		return false;
 	owner = owner >> 8 * ((frame + l->owner) & 7) & 0xff;
-	if (l->owner && owner >= OWNER_OF_NO_CODE && l->minor >= 12)
+	if (l->owner && owner >= GT_PYTHON_NO_CODE && l->minor >= 12)
 		return true;
 	code &= ~UINT64_C(7); /* 3.14 keeps tags in the low bits */
 	if (!is_pointer(code))
@@ -330,7 +275,7 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 		       uint64_t now_ns)
 {
 	static uint64_t read[256]; /* guarded by the lock: the stack may be small */
-	size_t native = 0, count_read, room = sizeof read / sizeof *read;
+	size_t count_read, room = sizeof read / sizeof *read;
 
 	if (!has_python(now_ns))
 		return count;
@@ -342,16 +287,9 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 		pthread_mutex_unlock(&lock);
 		return count;
 	}
-	while (native < count && (frames[native] < python.begin || frames[native] >= python.end))
-		native++;
-	/* too deep for the room: the innermost frames of both kinds say most */
-	if (native + count_read > most && native > most / 2)
-		native = count_read < most / 2 ? most - count_read : most / 2;
-	if (native + count_read > most)
-		count_read = most - native;
-	memcpy(frames + native, read, count_read * sizeof *frames);
+	count = gt_python_splice(frames, count, most, read, count_read, python.begin, python.end);
 	pthread_mutex_unlock(&lock);
-	return native + count_read;
+	return count;
 }
 
 void gt_python_restart(void)

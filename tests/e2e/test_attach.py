@@ -264,7 +264,7 @@ def test_stack_words_that_are_not_code_are_not_frames(case):
         # it stays until the stacks were looked at: of a process that is gone nobody knows what is code
         program = case.start(sys.executable, "-c", CTYPES, env=case.pocl(), bufsize=0)
         assert read_line(program.stdout) == "ready\n"
-        run = Attached(case, "--unwind", how, "-p", program.pid)
+        run = Attached(case, "--no-python", "--unwind", how, "-p", program.pid)
         program.stdin.write(b"\n")
         assert read_line(program.stdout) == "done\n"
         assert run.stop() == 0, run.err

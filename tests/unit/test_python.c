@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_python.c - Python line tables of every version, and malformed ones. */
-#include "guest/python.h"
+#include "base/python_layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

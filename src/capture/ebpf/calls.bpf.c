@@ -10,6 +10,7 @@
 #define __BPF__ 1
 #include "calls.h"
 #include "calls_state.bpf.h"
+#include "python.bpf.h"
 #include "unwind.bpf.h"
 
 /* Registers are copied first: ctx may only be read at fixed offsets. */
@@ -338,6 +339,8 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 	c->ret = 0;
 	c->unfinished = 0;
 	fill_in(task, c, p);
+	if (has_python)
+		send_python_stack(p->begun_ns);
 	if (!hand_over(ctx, task, t, p->caller))
 		lose(c->pid, c->ended_ns);
 }
@@ -432,6 +435,8 @@ static __always_inline int left(struct pt_regs *ctx)
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
 		}
 	}
+	if (has_python)
+		send_python_stack(p->begun_ns);
 	if (!hand_over(ctx, task, t, 0))
 		lose(c->pid, c->ended_ns);
 	return 0;
@@ -474,6 +479,8 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if ((!everyone || fresh.has_callbacks) && pid &&
 	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);
+	if (has_python)
+		inherit_python(process_of(parent), pid);
 	if (pid)
 		inherit_space(parent, child, pid);
 	e = news_of(child, GT_NEWS_FORK, pid);
@@ -493,6 +500,10 @@ int BPF_PROG(execed, struct task_struct *task)
 	struct gt_probe_event *e;
 
 	bpf_task_storage_delete(&threads, task);
+	if (has_python) {
+		forget_python(pid);
+		bpf_task_storage_delete(&python_threads, task);
+	}
 	/* a process without calls matters only if it is a target */
 	if (off || !pid)
 		return 0;
@@ -565,6 +576,8 @@ int BPF_PROG(exited, struct task_struct *task)
 	struct gt_probe_target *target;
 	struct gt_probe_event *e;
 
+	if (has_python && last)
+		forget_python(pid);
 	if ((!t && !last) || !pid || off)
 		return 0;
 	target = bpf_map_lookup_elem(&targets, &pid);

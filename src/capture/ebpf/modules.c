@@ -99,6 +99,10 @@ static bool read_elf(struct gt_image *image, int fd)
 			image->cfi_index = (struct gt_segment){ .offset = head.p_offset,
 								.address = head.p_vaddr,
 								.size = head.p_filesz };
+		if (head.p_type == PT_DYNAMIC)
+			image->dynamic = (struct gt_segment){ .offset = head.p_offset,
+							      .address = head.p_vaddr,
+							      .size = head.p_filesz };
 		if (head.p_type != PT_LOAD)
 			continue;
 		if (head.p_vaddr < image->low)
@@ -141,6 +145,7 @@ static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int 
 		free(image);
 		return NULL;
 	}
+	gt_python_image_read(image, fd);
 	image->name = gt_strdup(m->path);
 	/* the process's own path, if it leads to the same file from here */
 	if (leads_to(m->path, image))

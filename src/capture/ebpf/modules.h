@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "capture/ebpf/mappings.h"
+#include "capture/ebpf/python_image.h"
 #include "trace/writer.h"
 
 struct gt_segment {
@@ -36,6 +37,8 @@ struct gt_image {
 	uint64_t low, high; /* ELF addresses of the loaded segments */
 	struct gt_segment segments[16];
 	size_t segment_count;
+	struct gt_segment dynamic; /* the dynamic section; size 0: none */
+	struct gt_python_image python;
 	struct gt_segment cfi;          /* .eh_frame; size 0: none */
 	struct gt_segment cfi_index;    /* .eh_frame_hdr; size 0: none */
 	int fd;                         /* kept open for the unwinder; -1: none */

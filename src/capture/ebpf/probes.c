@@ -100,6 +100,7 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->own_pid = (uint32_t)getpid();
 	s->rodata->frames_max =
 		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
+	s->rodata->has_python = options->python && options->frames;
 	s->rodata->stack_bytes =
 		options->frames && p->unwinding != GT_UNWIND_FP ? options->stack_bytes : 0;
 	s->rodata->unwinds_by_tables = options->frames && p->unwinding == GT_UNWIND_AUTO;
@@ -400,6 +401,12 @@ void gt_probes_ignore(struct gt_probes *p, uint32_t pid)
 
 	/* it may have ended */
 	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &ignored, BPF_EXIST);
+}
+
+void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_python *row)
+{
+	/* where there is no room, its frames are the interpreter's own */
+	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.pythons), &pid, row, BPF_ANY);
 }
 
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)

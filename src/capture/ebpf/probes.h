@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/mem.h"
+#include "capture/ebpf/python_records.h"
 #include "capture/ebpf/ring.h"
 #include "capture/ebpf/probe_rows.h"
 
@@ -45,6 +46,7 @@ struct gt_probes_options {
 	uint32_t stack_bytes; /* of a copy of the stack */
 	size_t ring_bytes;    /* a power of two, whole pages */
 	enum gt_probe_way way;
+	bool python; /* Python's frames too */
 };
 
 struct gt_probes;
@@ -67,6 +69,8 @@ void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
 bool gt_probes_is_idle(const struct gt_probes *p);
 /* A process that has made a call: its further ones, until an exec, are not wanted. */
 void gt_probes_ignore(struct gt_probes *p, uint32_t pid);
+/* Says where the interpreter of a process is. */
+void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_python *row);
 /* Calls of a process that have been lost so far; 0: of processes that are not followed. */
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* The number of all processes; also sets the number of lost news. */

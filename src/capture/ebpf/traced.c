@@ -38,6 +38,7 @@ void gt_traced_free(struct gt_traced *p)
 	gt_modules_fini(&p->modules);
 	free(p->lanes);
 	gt_traced_stacks_fini(&p->stacks);
+	gt_traced_python_free(p->python);
 	free(p);
 }
 
@@ -108,6 +109,9 @@ static void look_for_new(struct gt_traced *p)
 	bool is_due = false;
 
 	for (size_t i = 0; i < p->defining_count && !is_due; i++) {
+		/* a frame of Python is no address */
+		if (p->defining[i] >= GT_TEXT_FRAMES)
+			continue;
 		at = gt_modules_find_near(&p->modules, at, p->defining[i]);
 		is_due = !at;
 	}
@@ -350,7 +354,13 @@ uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, struct gt_traced_frame *frames,
 		       size_t most)
 {
-	return p->images ? gt_traced_stacks_get(&p->stacks, p->images, stack, frames, most) : 0;
+	size_t count =
+		p->images ? gt_traced_stacks_get(&p->stacks, p->images, stack, frames, most) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!frames[i].image)
+			frames[i].text = gt_traced_python_text(p->python, frames[i].address);
+	return count;
 }
 
 static size_t bucket(uint32_t pid)

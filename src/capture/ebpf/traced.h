@@ -4,6 +4,8 @@
 
 #include "capture/ebpf/tracer.h"
 
+struct gt_replica;
+
 void gt_traced_free(struct gt_traced *p);
 
 /* Sets the program's name from /proc, or to `thread` if the process has ended. */
@@ -39,6 +41,10 @@ struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
 /* Records a call in which the process has ended. */
 void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uint64_t *argv,
 		     uint32_t count);
+
+/* Passes the events of a call of a thread to the trace and the listener. */
+void gt_traced_events(struct gt_traced *p, struct gt_replica *replica, uint32_t tid,
+		      const struct gt_listener *listener);
 
 /* Reads the mappings again if something was mapped since. */
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);

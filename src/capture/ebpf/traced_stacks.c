@@ -115,7 +115,7 @@ size_t gt_traced_stacks_get(const struct gt_traced_stacks *s, const struct gt_im
 	for (size_t i = 0; i < count; i++) {
 		uint64_t image = list[i] & NO_IMAGE ? 0 : list[i] >> OFFSET_BITS;
 
-		frames[i] = (struct gt_traced_frame){ 0 };
+		frames[i] = (struct gt_traced_frame){ .address = list[i] };
 		if (!image || image > images->count)
 			continue;
 		frames[i].image = images->list[image - 1];

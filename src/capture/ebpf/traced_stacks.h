@@ -41,7 +41,8 @@ void gt_traced_stacks_set(struct gt_traced_stacks *s, uint32_t node, uint64_t ke
 /* A place in the code. */
 struct gt_traced_frame {
 	struct gt_image *image; /* NULL: unknown */
-	uint64_t address;       /* in the image's file */
+	uint64_t address;       /* in the image's file; without an image as it was recorded */
+	const struct gt_text_frame *text; /* of a frame that is no address; NULL: none */
 };
 
 /* The frames of a number, innermost first, at most `most`; returns how many. */

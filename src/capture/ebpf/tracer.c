@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "capture/ebpf/mapwatch.h"
+#include "capture/ebpf/python_search.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/tracer_stacks.h"
 
@@ -25,6 +26,7 @@ struct gt_tracer {
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
 	struct gt_images images;
+	struct gt_python_search pythons;
 	struct gt_mapwatch mapwatch;
 	struct gt_map_history map_history;
 	struct gt_traced_set processes;
@@ -126,6 +128,8 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 
 	if (p)
 		p->modules.is_stale = true;
+	if (gt_python_is_likely(mapping->path) && (p || gt_probes_has_target(t->probes, pid)))
+		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
 	if (gt_library_api(mapping->path) >= 0)
@@ -196,7 +200,9 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 				gt_wanted_early(&t->wanted, pid,
 						gt_map_history_program(&t->map_history, pid)) :
 				gt_probes_has_target(t->probes, pid);
-
+	/* at first, most processes of the machine use none of the libraries */
+	if (t->libraries.is_settled || gt_libraries_was_early(&t->libraries, pid))
+		gt_python_search(&t->pythons, pid);
 	if (p && gt_libraries_was_early(&t->libraries, pid)) {
 		p->contexts.has_unseen = true;
 		gt_traced_late(p);
@@ -228,57 +234,32 @@ static void take_news(void *context, const void *record, size_t size)
 	}
 }
 
-/* The process of a call; NULL when it is not known yet. */
-static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_call *c)
+/* The process of a record; NULL when it is not known yet. */
+static struct gt_traced *known_process(struct gt_tracer *t, uint32_t pid, uint64_t start,
+				       uint32_t exec)
 {
 	struct gt_traced *p = t->last;
 
-	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
+	if (p && p->pid == pid && p->start == start && p->exec == exec)
 		return p;
-	return gt_traced_set_find(&t->processes, c->pid, c->start, c->exec);
+	return gt_traced_set_find(&t->processes, pid, start, exec);
 }
 
-struct emission {
-	struct gt_tracer *tracer;
-	struct gt_traced *process;
-	struct gt_lane *lane;
-	const struct gt_replica *replica;
-};
-
-/* The questions that doors ask the driver. */
-static uint64_t inferred_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+/* The process of a record of a thread. */
+static struct gt_traced *process_of(struct gt_tracer *t, uint32_t pid, uint64_t start,
+				    uint32_t exec, uint32_t tid)
 {
-	(void)handle;
-	return gt_inferred_size(row, ((const struct gt_replica *)call)->words);
-}
+	struct gt_traced *p = known_process(t, pid, start, exec);
 
-static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
-{
-	const struct gt_replica *replica = (const struct gt_replica *)call;
-	const struct emission *e = replica->context;
-
-	(void)handle;
-	if (gt_functions[row].owner.asks)
-		return gt_inferred_buffer(row, replica->words);
-	return gt_contexts_owner(&e->process->contexts);
-}
-
-static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
-
-static void emit(void *context, const struct gt_event *event)
-{
-	struct emission *e = context;
-	const struct gt_listener *l = &e->tracer->options.listener;
-	struct gt_event changed = *event;
-
-	changed.function = gt_inferred_row((enum gt_function_id)event->function, e->replica->words);
-	/* the end of a context created before gputrack attached */
-	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->words[0]))
-		return;
-	if (e->lane)
-		gt_lane_event(e->lane, &changed);
-	if (l->event)
-		l->event(l->context, e->process, &changed);
+	/* news of it (its parent, its name) came before the record, on the other ring */
+	if (!p || !p->is_known || !gt_traced_has_thread(p, tid)) {
+		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
+		p = known_process(t, pid, start, exec);
+	}
+	if (!p)
+		p = add(t, pid, start, exec, 0);
+	t->last = p;
+	return p;
 }
 
 /* A call in which its process ended: written as unfinished, where doors write it. */
@@ -295,55 +276,56 @@ static void take_unfinished(struct gt_tracer *t, struct gt_traced *p, const stru
 	gt_traced_enter(p, &event, argv, count);
 }
 
+static void take_python(struct gt_tracer *t, const struct gt_probe_python_head *head, size_t size)
+{
+	struct gt_traced *p = process_of(t, head->pid, head->start, head->exec, head->tid);
+
+	gt_traced_refresh(p, &t->images);
+	gt_traced_python_take(&p->python, &p->modules, p->pid, head, size);
+}
+
 static void take_call(void *context, const void *record, size_t size)
 {
 	const struct gt_probe_call *c = record;
 	struct gt_tracer *t = context;
 	const struct gt_plan *plan;
 	struct gt_replica replica;
-	struct emission e = { .tracer = t };
+	struct gt_traced *p;
 
+	if (size >= sizeof(struct gt_probe_python_head) && !c->begun_ns) {
+		take_python(t, record, size);
+		return;
+	}
 	if (!gt_probe_call_is_whole(c, size) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
-	e.process = caller_of(t, c);
-	/* news of it (its parent, its name) came before the call, on the other ring */
-	if (!e.process || !e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
-		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
-		e.process = caller_of(t, c);
-	}
-	if (!e.process)
-		e.process = add(t, c->pid, c->start, c->exec, 0);
-	t->last = e.process;
-	if (!e.process->is_wanted && !e.process->is_unwanted)
-		judge(t, e.process, &(struct gt_probe_event){ .pid = c->pid });
-	if (e.process->is_unwanted)
+	p = process_of(t, c->pid, c->start, c->exec, c->tid);
+	if (!p->is_wanted && !p->is_unwanted)
+		judge(t, p, &(struct gt_probe_event){ .pid = c->pid });
+	if (p->is_unwanted)
 		return;
-	if (!e.process->is_seen) {
-		e.process->is_seen = t->has_library = true;
-		e.process->first_ns = c->begun_ns;
+	if (!p->is_seen) {
+		p->is_seen = t->has_library = true;
+		p->first_ns = c->begun_ns;
 		if (t->place.folder) {
-			int error = gt_traced_open(e.process, &t->place);
+			int error = gt_traced_open(p, &t->place);
 
 			if (error && !t->error)
 				t->error = error;
 		}
 		if (t->options.listener.began)
-			t->options.listener.began(t->options.listener.context, e.process);
+			t->options.listener.began(t->options.listener.context, p);
 	}
 	if (c->unfinished) {
-		take_unfinished(t, e.process, plan, c);
+		take_unfinished(t, p, plan, c);
 		return;
 	}
 	gt_replica_make(&replica, plan, c, gt_probe_call_array(c));
 	if (replica.lost)
-		gt_traced_lose(e.process,
+		gt_traced_lose(p,
 			       &(struct gt_probe_losses){ replica.lost, c->begun_ns, c->ended_ns });
 	if (t->options.probes.frames)
-		replica.call.stack = gt_tracer_stacks_take(&t->stacks, e.process, c);
-	e.lane = gt_traced_lane(e.process, c->tid);
-	e.replica = &replica;
-	replica.context = &e;
-	gt_call_events(&replica.call, &door, emit, &e);
+		replica.call.stack = gt_tracer_stacks_take(&t->stacks, p, c);
+	gt_traced_events(p, &replica, c->tid, &t->options.listener);
 }
 
 /* Handles new mappings; where the kernel does not report them, searches once a second. */
@@ -423,6 +405,7 @@ void gt_tracer_drain(struct gt_tracer *t)
 		end_threads(t);
 		end_those_over(t);
 	}
+	gt_python_search_traced(&t->pythons, &t->processes);
 	if (!t->stopped)
 		look_ahead(t);
 }
@@ -460,6 +443,8 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->libraries.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
 	t->images.history = &t->map_history;
+	t->pythons.probes = options->probes.python ? t->probes : NULL;
+	t->pythons.images = &t->images;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (gt_tracer_stacks_init(&t->stacks, &t->images, t->probes, &options->probes) ||
@@ -533,6 +518,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 		gt_probes_untarget(t->probes, pid);
 	else
 		gt_tracer_stacks_follow(&t->stacks, pid);
+	gt_python_search(&t->pythons, pid);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "capture/ebpf/inferred.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
+#include "capture/ebpf/traced_python.h"
 #include "capture/ebpf/traced_stacks.h"
 #include "capture/ebpf/wanted.h"
 
@@ -40,6 +41,8 @@ struct gt_traced {
 	struct gt_traced_lane *lanes; /* private, like the rest */
 	size_t lane_count, lane_room;
 	struct gt_traced_stacks stacks;
+	struct gt_traced_python *python;    /* NULL: no frame of Python has been seen */
+	size_t python_modules;              /* how many modules it had when it was searched for */
 	struct gt_probe_losses lost_at_end; /* calls that the BPF programs counted as lost */
 	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;

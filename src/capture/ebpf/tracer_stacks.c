@@ -179,7 +179,6 @@ uint32_t gt_tracer_stacks_take(struct gt_tracer_stacks *s, struct gt_traced *p,
 	bool by_tables = c->walk != GT_WALK_NOT && c->walk != GT_WALK_SPACE;
 	uint64_t frames[GT_PROBE_FRAMES];
 	size_t count = c->frames;
-	uint32_t number;
 
 	if (c->has_copy) {
 		count = unwind_copy(s, p, c, frames);
@@ -189,10 +188,11 @@ uint32_t gt_tracer_stacks_take(struct gt_tracer_stacks *s, struct gt_traced *p,
 			count = gt_traced_stack_trim(p, s->images, frames, count);
 		s->cut += by_tables ? c->walk != GT_WALK_WHOLE : count < c->frames;
 	}
-	number = gt_traced_stack_number(p, s->images, frames, count);
 	if (s->tables && c->has_copy)
 		complete(s, p, (enum gt_walk_end)c->walk, frames, count);
 	else
 		gt_tracer_stacks_prepare(s, p);
-	return number;
+	count = gt_traced_python_merge(p->python, p->writer, c->tid, c->begun_ns, frames, count,
+				       s->depth);
+	return gt_traced_stack_number(p, s->images, frames, count);
 }

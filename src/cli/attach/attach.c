@@ -31,7 +31,7 @@ struct settings {
 	struct gt_targets_settings targets;
 	const char *output;
 	double interval, duration; /* seconds; 0: never, without end */
-	bool command, all, quiet, no_stacks;
+	bool command, all, quiet, no_stacks, no_python;
 	int unwind, way;
 	struct gt_own_options own;
 	uint64_t top, stack_depth, max_bytes, max_memory, ring_size, stack_bytes;
@@ -85,6 +85,9 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
+	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
+	  .local = GT_LOCAL_YES,
+	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
@@ -191,7 +194,8 @@ static int check(struct attach *a, int argc, char **argv, int first)
 					    .unwinding = (enum gt_unwinding)s->unwind,
 					    .stack_bytes = (uint32_t)s->stack_bytes & ~255u,
 					    .ring_bytes = ring_bytes(s->ring_size),
-					    .way = (enum gt_probe_way)s->way };
+					    .way = (enum gt_probe_way)s->way,
+					    .python = !s->no_python };
 	gt_targets_configure(&a->targets, &a->how);
 	return 0;
 }

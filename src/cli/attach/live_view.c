@@ -128,6 +128,16 @@ struct found {
 	size_t count, room;
 };
 
+/* A line of Python. */
+static void add_text(struct found *frames, const struct gt_text_frame *text)
+{
+	GT_GROW(frames->list, frames->count, frames->room);
+	frames->list[frames->count++] = (struct gt_frame){ .function = text->function,
+							   .file = text->file,
+							   .module = text->module,
+							   .line = text->line };
+}
+
 /* One address: the function there and those it was inlined into. */
 static void add_frames(struct gt_attach_names *n, struct found *frames,
 		       const struct gt_traced *process, const struct gt_traced_frame *at)
@@ -138,6 +148,8 @@ static void add_frames(struct gt_attach_names *n, struct found *frames,
 	size_t count, size;
 	int module;
 
+	if (at->text)
+		add_text(frames, at->text);
 	if (!at->image)
 		return;
 	/* as the process knows it, in a container too */

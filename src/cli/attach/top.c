@@ -26,7 +26,7 @@ enum { DRAIN_MS = 50 };
 struct settings {
 	struct gt_targets_settings targets;
 	double interval_s;
-	bool no_stacks;
+	bool no_stacks, no_python;
 	int unwind, by;
 	uint64_t max_memory;
 	struct gt_own_options own;
@@ -46,6 +46,9 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not collect call stacks: less overhead, but no call sites" },
+	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
+	  .local = GT_LOCAL_YES,
+	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
 	  .local = GT_LOCAL_YES,
@@ -92,7 +95,8 @@ static int attach(struct top *t, struct gt_error *error)
 		.probes = { .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .unwinding = (enum gt_unwinding)s->unwind,
 			    .stack_bytes = GT_PROBES_STACK,
-			    .ring_bytes = GT_PROBES_RING },
+			    .ring_bytes = GT_PROBES_RING,
+			    .python = !s->no_python },
 	};
 	int e = gt_targets_check(&t->targets, error);
 
