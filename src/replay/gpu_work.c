@@ -24,3 +24,8 @@ void gt_gpu_work_apply(struct gt_gpu_work *w, const struct gt_sample *sample,
 	w->busy += change == GT_GPU_WORK_BEGINS ? 1 : -1u;
 	w->any |= change == GT_GPU_WORK_BEGINS;
 }
+
+bool gt_gpu_work_submits(const struct gt_touch *touch)
+{
+	return touch->work && touch->is_first && touch->work->kind != GT_WORK_SHARE;
+}

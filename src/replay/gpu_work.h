@@ -2,8 +2,8 @@
 /*
  * gpu_work.h - whether the GPU works, from whatever a recording says about it.
  *
- * Imported profiles say when each GPU begins and ends to work. All who ask go through here, so that
- * another source is added in one place.
+ * Imported profiles say when each GPU begins and ends to work. Recordings of `gputrack run
+ * --touches` say when work was submitted, but not how long it ran.
  */
 #pragma once
 
@@ -23,6 +23,8 @@ enum gt_gpu_work_change { GT_GPU_WORK_SAME, GT_GPU_WORK_BEGINS, GT_GPU_WORK_ENDS
 /* What a sample will change; SAME for those of anything else. */
 enum gt_gpu_work_change gt_gpu_work_look(const struct gt_gpu_work *w, const struct gt_recording *r,
 					 const struct gt_sample *sample);
-/* Applies it. */
+/* True if a record of --touches is work that was submitted. */
+bool gt_gpu_work_submits(const struct gt_touch *touch);
+/* Applies a change. */
 void gt_gpu_work_apply(struct gt_gpu_work *w, const struct gt_sample *sample,
 		       enum gt_gpu_work_change change);

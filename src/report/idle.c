@@ -39,7 +39,9 @@ struct holding {
 struct measured {
 	const struct gt_view *view;
 	struct gt_gpu_work work;
-	uint64_t works; /* periods of work that have begun */
+	uint64_t works;        /* periods of work that have begun */
+	bool is_submitted;     /* all that is known of work is when it was submitted */
+	uint64_t submitted_ns; /* the first of it */
 	uint64_t now_ns, busy_ns;
 	struct areas clock; /* of one byte that was there from the start */
 	struct holding all;
@@ -120,6 +122,29 @@ static void process_ended(void *context, const struct gt_ledger *l, uint64_t tim
 	take_changes(context, l);
 }
 
+static void begin_work(struct measured *m)
+{
+	m->clock.between += m->clock.recent;
+	m->clock.recent = 0;
+	m->works++;
+}
+
+/* Nobody knows when it ends: up to the last of it, the GPU counts as working. */
+static void take_touch(void *context, const struct gt_ledger *l, const struct gt_touch *touch,
+		       uint32_t process)
+{
+	struct measured *m = context;
+
+	if (m->work.any || !gt_gpu_work_submits(touch))
+		return;
+	advance(m, touch->time_ns);
+	if (!m->works)
+		m->submitted_ns = m->now_ns;
+	m->busy_ns = m->now_ns - m->submitted_ns;
+	m->is_submitted = true;
+	begin_work(m);
+}
+
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
 	struct measured *m = context;
@@ -129,11 +154,16 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 		return;
 	advance(m, sample->time_ns);
 	gt_gpu_work_apply(&m->work, sample, change);
-	if (change == GT_GPU_WORK_BEGINS) {
-		m->clock.between += m->clock.recent;
-		m->clock.recent = 0;
-		m->works++;
-	}
+	if (change == GT_GPU_WORK_BEGINS)
+		begin_work(m);
+}
+
+/* The end of the recording: what was held between two submissions was not held idle. */
+static void finish(const struct measured *m, struct holding *h)
+{
+	settle(m, h);
+	if (m->is_submitted)
+		h->sum.between = 0;
 }
 
 static struct gt_ledger *measure(struct measured *m, const struct gt_view *v)
@@ -146,13 +176,14 @@ static struct gt_ledger *measure(struct measured *m, const struct gt_view *v)
 						  .each = after_event,
 						  .ended = process_ended,
 						  .sampled = take_sample,
+						  .touched = take_touch,
 						  .context = m,
 						  .tick = v->tick });
 	for (size_t i = 0; i < gt_recording_process_count(r); i++)
 		advance(m, gt_recording_process(r, i)->end_ns);
-	settle(m, &m->all);
+	finish(m, &m->all);
 	for (size_t i = 0; i < l->site_count && i < m->site_count; i++)
-		settle(m, &m->sites[i]);
+		finish(m, &m->sites[i]);
 	return l;
 }
 
@@ -277,20 +308,28 @@ static void put_idle(struct gt_printer *p, const struct gt_view *v, const struct
 {
 	const struct measured *m = &places->measured;
 	const struct areas *sum = &m->all.sum;
-	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
+	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX], c[GT_FORMAT_MAX], d[GT_FORMAT_MAX];
 	double idle = idle_of(sum);
 
 	gt_print_put(p, GT_YELLOW, "IDLE");
-	gt_print_line(p, GT_BOLD, "  %u %% of the device memory was held while the GPU did nothing",
-		      percent(idle, sum->held));
-	gt_print_wrap(p, GT_PLAIN, 2,
-		      "by bytes times seconds: %s s of %s s; the GPU worked %s of %s",
+	gt_print_line(p, GT_BOLD,
+		      "  %s%u %% of the device memory was held while the GPU did nothing",
+		      m->is_submitted ? "about " : "", percent(idle, sum->held));
+	gt_print_wrap(p, GT_PLAIN, 2, "by bytes times seconds: %s s of %s s; %s %s of %s",
 		      gt_format_bytes(a, whole(idle)), gt_format_bytes(b, whole(sum->held)),
-		      gt_format_span((char[GT_FORMAT_MAX]){ 0 }, m->busy_ns),
-		      gt_format_span((char[GT_FORMAT_MAX]){ 0 }, gt_view_elapsed(v, m->now_ns)));
-	put_part(p, sum->recent, idle, "of that after the last GPU work");
-	put_part(p, sum->between, idle, "between");
+		      m->is_submitted ? "work was submitted for" : "the GPU worked",
+		      gt_format_span(c, m->busy_ns),
+		      gt_format_span(d, gt_view_elapsed(v, m->now_ns)));
+	put_part(p, sum->recent, idle,
+		 m->is_submitted ? "of that after the last GPU work was submitted" :
+				   "of that after the last GPU work");
+	if (!m->is_submitted)
+		put_part(p, sum->between, idle, "between");
 	put_part(p, sum->before, idle, "before the first");
+	if (m->is_submitted)
+		gt_print_wrap(p, GT_DIM, 2,
+			      "how long work ran is not recorded: from the first submission to the "
+			      "last, the GPU counts as working");
 	if (!places->shown)
 		return;
 	gt_print_end(p);
@@ -311,9 +350,10 @@ void gt_idle_text(const struct gt_view *v, FILE *out)
 	if (places.measured.works)
 		put_idle(&p, v, &places);
 	else
-		gt_print_wrap(&p, GT_YELLOW, 0,
-			      "No GPU work was recorded: only imported profiles contain kernels, "
-			      "copies and fills.");
+		gt_print_wrap(
+			&p, GT_YELLOW, 0,
+			"No GPU work was recorded: imported profiles contain kernels, copies and "
+			"fills, and so do recordings of `gputrack run --touches` (CUDA).");
 	places_fini(&places);
 }
 
@@ -333,6 +373,7 @@ void gt_idle_json(const struct gt_view *v, FILE *out)
 	find_places(&p, v, SIZE_MAX);
 	gt_head_json(&j, out, v, "idle");
 	gt_json_bool(&j, "known", p.measured.works);
+	gt_json_bool(&j, "submitted_only", p.measured.is_submitted);
 	areas_json(&j, &p.measured.all.sum);
 	gt_json_uint(&j, "busy_ns", p.measured.busy_ns);
 	gt_json_uint(&j, "duration_ns", gt_view_elapsed(v, p.measured.now_ns));

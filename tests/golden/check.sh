@@ -214,6 +214,9 @@ for analysis in idle unified; do
 	golden work/$analysis.tsv "$gputrack" report work.gt -a $analysis -f tsv
 	golden work/$analysis.json "$gputrack" report work.gt -a $analysis -f json
 done
+# of recordings with --touches only the submission of work is known
+golden touched/idle.txt "$gputrack" report touched.gt -a idle
+golden touched/idle.json "$gputrack" report touched.gt -a idle -f json --top 1
 golden work/unified-by-file.txt "$gputrack" report work.gt -a unified --by file
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
