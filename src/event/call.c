@@ -169,6 +169,7 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 	struct gt_event event = {
 		.time_ns = gt_function_ends(fn) ? call->begun_ns : call->ended_ns,
 		.stack = call->stack,
+		.phase = call->phase,
 		.tid = call->tid,
 		.function = (uint16_t)(fn - gt_functions),
 		.size = call_size(call, fn),

@@ -19,6 +19,7 @@ struct gt_call {
 	uint64_t begun_ns, ended_ns;
 	uint32_t stack, tid;
 	enum gt_filled filled;
+	uint32_t phase; /* of the calling thread; 0 for none */
 };
 
 /* Questions that only the driver can answer. Any member may be NULL. */

@@ -361,7 +361,8 @@ static void record_entry(const struct gt_guest_call *g, const uint64_t *argv)
 	const struct gt_function *fn = &gt_functions[g->call.function];
 	struct gt_event event = { .function = (uint16_t)g->call.function,
 				  .time_ns = g->call.begun_ns,
-				  .stack = g->call.stack };
+				  .stack = g->call.stack,
+				  .phase = g->call.phase };
 	uint64_t caller = (uint64_t)(uintptr_t)g->caller;
 
 	/* any other handle is found in the arguments */
@@ -458,6 +459,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	/* only recordings keep where something ended */
 	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()))
 		capture_stack(g, called_ns);
+	g->call.phase = gt_recorder_phase();
 	if (gt_recorder_is_on())
 		record_entry(g, argv);
 	if (g->ends) {

@@ -27,6 +27,7 @@
 #include "guest/loaded_modules.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
+#include "guest/ranges.h"
 #include "trace/layout.h"
 #include "trace/room.h"
 #include "trace/window.h"
@@ -295,6 +296,13 @@ uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 	struct gt_writer *w = current_writer();
 
 	return w ? gt_writer_stack(w, frames, count) : 0;
+}
+
+uint32_t gt_recorder_phase(void)
+{
+	struct gt_writer *w = current_writer();
+
+	return w ? gt_ranges_phase(w, atomic_load_explicit(&trace_count, memory_order_relaxed)) : 0;
 }
 
 uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame)

@@ -31,6 +31,8 @@ void gt_recorder_info(const char *key, const char *value);
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count);
 /* A frame without an address, as a number for gt_recorder_stack; 0 if it cannot be written. */
 uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame);
+/* The number of the calling thread's phase in the trace; 0 for none (guest/ranges.h). */
+uint32_t gt_recorder_phase(void);
 /* Records the program's name for the resource created under `handle` at exactly `time_ns`. */
 void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name);
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name);

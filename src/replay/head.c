@@ -198,6 +198,17 @@ static void put_killed(struct gt_printer *p, const struct gt_view *v)
 			      several ? "ranks" : "rank", ranks, several ? "were" : "was");
 }
 
+static void put_full_ranges(struct gt_printer *p, const struct gt_view *v)
+{
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
+		if (process_at(v, i)->has_full_ranges) {
+			gt_print_wrap(p, GT_YELLOW, 2,
+				      "there were more different NVTX ranges than can be told "
+				      "apart: the later ones count as the range around them");
+			return;
+		}
+}
+
 /* Functions of the driver that a program called without us: each named once. */
 static void put_unfollowed(struct gt_printer *p, const struct gt_view *v)
 {
@@ -275,6 +286,7 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 			gt_format_count(text, unknown),
 			gt_plural(unknown, "event calls a function", "events call functions"));
 	put_unfollowed(p, v);
+	put_full_ranges(p, v);
 }
 
 /* The first line of the head already says how the program itself was killed. */

@@ -51,6 +51,7 @@ struct gt_process {
 	char *residue_once; /* likewise, what was kept once */
 	char *unfollowed;   /* functions it got by address that are not tracked, blanks between */
 	char *damage;       /* NULL: none; complete when its events have been read */
+	bool has_full_ranges; /* more different ranges than were told apart */
 	uint64_t stack_depth; /* most frames recorded of a stack; 0: unknown */
 	bool went_on;         /* `gputrack attach` detached from it; complete like `damage` */
 	bool is_snapshot;     /* it went on after an imported snapshot; likewise */

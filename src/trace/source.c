@@ -94,6 +94,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 	s->process.went_on = gt_reader_text(s->reader, "went_on");
 	s->process.is_snapshot = gt_reader_text(s->reader, "snapshot");
 	s->process.is_late = gt_reader_text(s->reader, "late");
+	s->process.has_full_ranges = gt_reader_text(s->reader, "ranges_full");
 	free(s->process.command);
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));
 }

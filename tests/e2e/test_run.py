@@ -726,7 +726,7 @@ def test_export_formats_agree(case):
     assert len(rows) == len(events) == 33
     for row, event in zip(rows, events):
         row = dict(zip(head, row))
-        for key in ("time_ns", "pid", "tid", "bytes", "result", "where"):
+        for key in ("time_ns", "pid", "tid", "bytes", "result", "where", "phase"):
             assert row[key] == str(event.get(key, "")), (key, row, event)
         for key in ("function", "effect", "api", "kind", "handle", "place", "outcome", "owner"):
             if key != "place" or event["effect"] == "create":

@@ -43,6 +43,7 @@ BEGIN {
 	allow("capture/levelzero", doors)
 	allow("capture/cuda", doors)
 	allow("capture/pool", doors " capture/cuda")
+	allow("capture/nvtx", doors)
 	allow("capture/ebpf", "trace event api base")
 	allow("capture/nsys", "trace event api base")
 	allow("capture/snapshot", "trace event api base")
@@ -55,7 +56,7 @@ BEGIN {
 	allow("plot", "replay " shared)
 	allow("page", "judge plot replay " shared)
 	allow("screen", "replay " shared)
-	captures = "capture/opencl capture/levelzero capture/cuda capture/pool capture/ebpf capture/nsys capture/snapshot"
+	captures = "capture/opencl capture/levelzero capture/cuda capture/pool capture/nvtx capture/ebpf capture/nsys capture/snapshot"
 	allow("cli", "plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
 }
 
@@ -95,13 +96,13 @@ FNR > 1 && FNR <= 3 && title == "" {
 	if (!((here, there) in allowed))
 		complain(here " must not include " target)
 	# the doors are libraries of their own, in which it is malloc
-	if (here ~ /^capture\/(opencl|levelzero|cuda)$/ && target == "base/table_memory.h")
+	if (here ~ /^capture\/(opencl|levelzero|cuda|nvtx)$/ && target == "base/table_memory.h")
 		complain(here " must not include " target ": its memory is that of the recorder library")
 }
 
 # A call in a signal handler may have interrupted malloc. These run at the start or at the end, or when
 # the program asks for a list.
-here ~ /^(guest|tracker|capture\/(opencl|levelzero|cuda))$/ &&
+here ~ /^(guest|tracker|capture\/(opencl|levelzero|cuda|nvtx))$/ &&
 FILENAME !~ /^(tracker\/(tracker|creation_sites|symbolizer)|capture\/opencl\/live_objects)\.c$/ &&
 /(^|[^_a-z])(malloc|calloc|realloc|strdup|asprintf)\(/ {
 	complain("uses malloc in the traced process: gt_table_alloc, or gt_guest_alloc in a door")

@@ -36,7 +36,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, touches, csv_more, keep_nsys, show_held, no_held;
+	bool quiet, no_stacks, no_phases, touches, csv_more, keep_nsys, show_held, no_held;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
@@ -75,6 +75,9 @@ static const struct gt_option options[] = {
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end; a verdict that fails still prints its line" },
+	{ .name = "no-phases", .type = GT_OPTION_FLAG, AT(no_phases),
+	  .local = GT_LOCAL_YES,
+	  .help = "do not take the program's NVTX ranges (doc/phases.md)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
@@ -186,6 +189,22 @@ static void set_first(const char *name, const char *ours)
 #define WITHOUT_DOORS "`%s report` still reads recordings; otherwise install"
 #endif
 
+/* NVTX loads one library: one that was set before is called by ours. */
+static void open_nvtx(void)
+{
+	const char *other = getenv("NVTX_INJECTION64_PATH");
+	char path[PATH_MAX];
+
+	if (!gt_doors_find(path, sizeof path, "libgputrack_nvtx.so") ||
+	    (other && !strcmp(other, path)))
+		return;
+	if (other && *other)
+		set("GPUTRACK_NVTX_NEXT", other);
+	else
+		unsetenv("GPUTRACK_NVTX_NEXT");
+	set("NVTX_INJECTION64_PATH", path);
+}
+
 /* Not every build has all doors, but at least one must exist. */
 static int open_doors(const struct settings *s, struct gt_error *error)
 {
@@ -244,6 +263,8 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		set("GPUTRACK_CSV_MORE", "1");
 	if (s->log)
 		set_path("GPUTRACK_LOG", s->log);
+	if (!s->no_phases)
+		open_nvtx();
 	return open_doors(s, error);
 }
 

@@ -218,7 +218,7 @@ static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
 	char output[PATH_MAX + 32];
 	const char *fixed[] = { "nsys",
 				"profile",
-				"--trace=cuda",
+				"--trace=cuda,nvtx",
 				"--sample=none",
 				"--cuda-memory-usage=true",
 				with->no_stacks ? "--cudabacktrace=none" :
