@@ -62,6 +62,14 @@ def test_without_the_option_nothing_is_recorded(case):
     assert "No GPU work was recorded: record with `gputrack run --touches`" in " ".join(report.split()), report
 
 
+def test_idle_memory_is_told_by_the_submission_of_work(case):
+    touches(case, "all")
+    idle = json.loads(case.gputrack("report", "-a", "idle", "-f", "json", "all.gt").out)
+    assert idle["known"] and idle["submitted_only"] and 0 < idle["busy_ns"] < idle["duration_ns"], idle
+    assert idle["idle_between_byte_seconds"] == 0 < idle["idle_after_byte_seconds"], idle
+    assert "how long work ran is not recorded" in case.gputrack("report", "-a", "idle", "all.gt").out
+
+
 def test_cuptis_way_says_that_it_cannot(case):
     report, _, run = touches(case, "all", "--cuda-door=cupti")
     assert "--touches has no effect with --cuda-door cupti" in run.err, run
