@@ -33,6 +33,7 @@ static const struct door {
 	const char *api, *file, *variable;
 	bool is_folder; /* the variable lists folders, separated by colons */
 	bool is_list;   /* … or files */
+	bool is_last;   /* of the list, if it is there: others may have to come first */
 } doors[] = {
 	{ .api = "levelzero",
 	  .file = "levelzero/libze_validation_layer.so.1",
@@ -42,6 +43,10 @@ static const struct door {
 	  .file = "libgputrack_opencl.so",
 	  .variable = "OPENCL_LAYERS",
 	  .is_list = true },
+	{ .api = "cuda",
+	  .file = "libgputrack_preload.so",
+	  .variable = "LD_PRELOAD",
+	  .is_last = true },
 	{ .api = "cuda", .file = "libgputrack_cuda.so", .variable = "CUDA_INJECTION64_PATH" },
 };
 
@@ -56,16 +61,36 @@ static void put_quoted(const char *text)
 	putchar('\'');
 }
 
+/* Behind what is set, and not twice. The loader takes no names with blanks and colons. */
+static int put_last(const char *variable, const char *path)
+{
+	if (strpbrk(path, " \t\n:"))
+		return gt_fail("env: %s has a blank or a colon in its name, which %s cannot hold: "
+			       "install gputrack elsewhere",
+			       path, variable);
+	printf("case \":$%s:\" in *:", variable);
+	put_quoted(path);
+	printf(":*) ;; *) export %s=\"${%s:+$%s:}\"", variable, variable, variable);
+	put_quoted(path);
+	puts(" ;; esac");
+	return GT_EXIT_DONE;
+}
+
 /* "export NAME='FOLDER'${NAME:+:"$NAME"}": what is set already stays behind ours. */
 static int put_door(const struct door *door)
 {
 	char path[PATH_MAX];
 
+	/* not built for every processor */
+	if (door->is_last && !gt_doors_find(path, sizeof path, door->file))
+		return GT_EXIT_DONE;
 	if (!gt_doors_find(path, sizeof path, door->file))
 		return gt_fail(
 			"env: %s is missing beside this gputrack, so %s programs cannot load "
 			"it: install all of gputrack",
 			door->file, door->api);
+	if (door->is_last)
+		return put_last(door->variable, path);
 	if (door->is_folder)
 		*strrchr(path, '/') = '\0';
 	printf("export %s=", door->variable);

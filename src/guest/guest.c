@@ -16,6 +16,7 @@
 #include "guest/heap.h"
 #include "guest/python.h"
 #include "guest/recorder.h"
+#include "guest/saved_state.h"
 #include "guest/settings.h"
 #include "guest/output_mark.h"
 #include "guest/own_stack.h"
@@ -33,37 +34,7 @@ enum fork_state { NOT_SET_UP, SETTING_UP, SET_UP };
 static _Atomic uint32_t *fork_state;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/*
- * True while this thread runs the recorder, rather than the driver or the program. A signal handler
- * that makes a call then must not wait for locks that its own thread holds: its event is lost, and
- * counted.
- */
-static __thread bool in_recorder __attribute__((tls_model("initial-exec")));
-
-/* The program's state while the recorder runs. */
-struct saved_state {
-	int error, cancel_state;
-	bool in_recorder;
-};
-
-/*
- * No driver function is a cancellation point. Our system calls would be, and a cancelled thread
- * would hold our locks for ever.
- */
-static void enter(struct saved_state *saved)
-{
-	saved->in_recorder = in_recorder;
-	in_recorder = true;
-	saved->error = errno;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved->cancel_state);
-}
-
-static void leave(const struct saved_state *saved)
-{
-	pthread_setcancelstate(saved->cancel_state, NULL);
-	errno = saved->error;
-	in_recorder = saved->in_recorder;
-}
+__thread bool gt_in_recorder __attribute__((tls_model("initial-exec")));
 
 static struct {
 	char name[64];
@@ -115,6 +86,7 @@ static void set_up_child(void)
 	uint32_t state = NOT_SET_UP;
 	bool can_free;
 
+	gt_cancellation_hold();
 	if (!atomic_compare_exchange_strong(fork_state, &state, SETTING_UP)) {
 		while (atomic_load(fork_state) != SET_UP)
 			usleep(100);
@@ -183,11 +155,11 @@ void gt_guest_touch(struct gt_guest_work *work, const struct gt_naming *named)
 {
 	struct saved_state saved;
 
-	if (in_recorder) {
+	if (gt_in_recorder) {
 		gt_recorder_lose_touch();
 		return;
 	}
-	enter(&saved);
+	enter_quickly(&saved);
 	set_up_if_forked(&saved);
 	gt_recorder_touch(work, gt_now_ns(), named);
 	leave(&saved);
@@ -394,12 +366,12 @@ static __attribute__((noinline)) void announce_first(struct gt_guest_call *g,
 static void announce(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
 		     const void *caller)
 {
-	if (in_recorder)
+	if (gt_in_recorder)
 		return;
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) == SET_UP, 1)) {
-		in_recorder = true;
+		gt_in_recorder = true;
 		g->announced = gt_recorder_announce(function, argv, caller, g->frame);
-		in_recorder = false;
+		gt_in_recorder = false;
 		if (__builtin_expect(g->announced, 1))
 			return;
 	}
@@ -409,11 +381,11 @@ static void announce(struct gt_guest_call *g, enum gt_function_id function, cons
 
 static void withdraw(struct gt_guest_call *g)
 {
-	if (in_recorder || atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
+	if (gt_in_recorder || atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
 		return;
-	in_recorder = true;
+	gt_in_recorder = true;
 	gt_recorder_leave(g->frame);
-	in_recorder = false;
+	gt_in_recorder = false;
 }
 
 /* Appends create and end nothing: only the resource tracker uses them. */
@@ -438,7 +410,9 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	struct saved_state saved;
 	uint64_t called_ns;
 
-	enter(&saved);
+	enter_quickly(&saved);
+	if (gt_live_table_is_on())
+		gt_cancellation_hold();
 	g->tracked = gt_tracker_is_on() && has_live_table(fn);
 	g->ends = gt_function_ends(fn);
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
@@ -485,7 +459,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->frame = __builtin_frame_address(0);
 	if (!is_wanted(&gt_functions[function]) || gt_call_is_idle(function, argv))
 		announce(g, function, argv, caller);
-	else if (in_recorder)
+	else if (gt_in_recorder)
 		gt_recorder_lose();
 	else
 		begin(g, function, argv, caller);
@@ -568,7 +542,9 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	 */
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
 		return;
-	enter(&saved);
+	enter_quickly(&saved);
+	if (gt_live_table_is_on())
+		gt_cancellation_hold();
 	if (g->tracked)
 		gt_tracker_after(&g->tracker, &r.result);
 	r.g = g;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cancellation.h"
 #include "base/table_memory.h"
 
 enum {
@@ -94,6 +95,7 @@ void *gt_heap_alloc(size_t size)
 	} else {
 		class = class_of(size);
 		size = size_of_class(class);
+		gt_cancellation_hold();
 		pthread_mutex_lock(&lock);
 		b = take_small(class);
 		pthread_mutex_unlock(&lock);
@@ -116,6 +118,7 @@ void gt_heap_free(void *memory)
 		munmap(b, b->size);
 		return;
 	}
+	gt_cancellation_hold();
 	pthread_mutex_lock(&lock);
 	b->next = unused[b->class];
 	unused[b->class] = b;
@@ -139,6 +142,7 @@ void *gt_heap_resize(void *old, size_t size)
 
 void gt_heap_touch(size_t size)
 {
+	gt_cancellation_hold();
 	pthread_mutex_lock(&lock);
 	if (!region && (region = map(REGION)))
 		region_end = region + REGION;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/bytes.h"
+#include "base/cancellation.h"
 #include "base/thread_key.h"
 #include "guest/walk.h"
 #include "tracker/meter.h"
@@ -226,6 +227,7 @@ static struct scratch *own_scratch(void)
 
 	if (scratch)
 		return scratch;
+	gt_cancellation_hold();
 	gt_unwind_start();
 	if (!atomic_load(&cache_started))
 		return NULL;
@@ -299,6 +301,7 @@ __attribute__((noinline)) static size_t backtrace_from_here(struct scratch *s, s
 
 	if (count)
 		return count;
+	gt_cancellation_hold();
 	gt_meter_invalidate();
 	GT_WALK_HERE(&s->here, &s->work);
 	s->walk = s->here;

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/cancellation.h"
 #include "base/python_layout.h"
 #include "base/table_memory.h"
 #include "guest/fork_guard.h"
@@ -260,6 +261,7 @@ static bool has_python(uint64_t now_ns)
 	guard = gt_fork_guard_enter();
 	if (!guard)
 		return false;
+	gt_cancellation_hold();
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&found) && is_due(now_ns)) {
 		if (find_python())
@@ -279,6 +281,7 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 
 	if (!has_python(now_ns))
 		return count;
+	gt_cancellation_hold();
 	pthread_mutex_lock(&lock);
 	count_read = read_frames(read, most < room ? most : room, number);
 	if (count_read && atomic_load(&checked_stacks) > 0)

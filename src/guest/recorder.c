@@ -18,6 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/cancellation.h"
 #include "base/guest_file.h"
 #include "base/process.h"
 #include "base/small_printf.h"
@@ -88,6 +89,7 @@ static __attribute__((noinline)) struct gt_lane *acquire_lane(struct gt_writer *
 {
 	char name[17] = "";
 
+	gt_cancellation_hold();
 	prctl(PR_GET_NAME, name);
 	self.is_unguarded = gt_bus_guard_is_blocked();
 	self.lane = gt_lane_acquire(w, gt_thread_id(), name);
@@ -339,6 +341,7 @@ void gt_recorder_check(uint64_t now_ns)
 
 	if ((int64_t)(now_ns - last) < CHECK_NS && !has_failed)
 		return;
+	gt_cancellation_hold();
 	w = current_writer();
 	lane = self.writer == w ? self.lane : NULL;
 	if (w && self.is_unguarded) {
@@ -359,8 +362,10 @@ void gt_recorder_tick(uint64_t now_ns)
 
 	gt_recorder_check(now_ns);
 	/* another thread, or a finer clock, may have been here at a later time than `now_ns` */
-	if ((int64_t)(now_ns - last) < TICK_NS ||
-	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
+	if ((int64_t)(now_ns - last) < TICK_NS)
+		return;
+	gt_cancellation_hold();
+	if (!atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
 	gt_unwind_flush();
 	gt_creation_stacks_outdate();
@@ -487,6 +492,7 @@ void gt_stderr_line(const char *format, ...)
 	va_list args;
 	int n, saved = errno;
 
+	gt_cancellation_hold();
 	/* a thread that uses it for longer is gone, or interrupted by us */
 	for (int i = 0; atomic_exchange(&is_used, true) && i < LINE_SPINS; i++)
 		__builtin_ia32_pause();

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/cancellation.h"
 #include "trace/writer_state.h"
 
 enum {
@@ -18,6 +19,12 @@ enum {
 	PHASES_MAX = 1 << 20,
 	TEXT_MAX = 640, /* of each text of a frame or series: three fit into a record */
 };
+
+static void lock_definitions(struct gt_writer *w)
+{
+	gt_cancellation_hold();
+	pthread_mutex_lock(&w->definitions_lock);
+}
 
 /* Makes everything up to lane->at part of the trace. */
 static void commit(struct gt_lane *lane)
@@ -71,7 +78,7 @@ void gt_writer_info(struct gt_writer *w, const char *key, const void *value, siz
 {
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = put_blob(w->record, key, strlen(key), 64);
 	at = put_blob(at, value, size, GT_RECORD_MAX - 128);
 	define_made(w, GT_DEF_INFO, at);
@@ -103,7 +110,7 @@ void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, cons
 {
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = gt_put_varint(w->record, number);
 	at = put_blob(at, gt_api_keys[api], strlen(gt_api_keys[api]), 64);
 	at = put_blob(at, name, strlen(name), 256);
@@ -115,7 +122,7 @@ void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, cons
 {
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = gt_put_varint(w->record, time_ns);
 	at = gt_put_varint(at, handle);
 	at = put_blob(at, name, strlen(name), GT_RECORD_MAX - 64);
@@ -131,7 +138,7 @@ static __attribute__((noinline)) uint32_t define_function(struct gt_writer *w, u
 	uint32_t number;
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	number = atomic_load(&w->functions[function]);
 	if (!number) {
 		at = gt_put_varint(w->record, w->functions_defined + 1);
@@ -177,7 +184,7 @@ uint32_t gt_writer_new_stack(struct gt_writer *w, const uint64_t *frames, size_t
 {
 	uint32_t number;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	number = define_stack(w, frames, count);
 	pthread_mutex_unlock(&w->definitions_lock);
 	if (!number)
@@ -198,7 +205,7 @@ uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t cou
 	number = gt_stacks_find(&w->stacks, key);
 	if (number)
 		return number;
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	number = gt_stacks_find(&w->stacks, key);
 	if (!number && !gt_stacks_are_full(&w->stacks)) {
 		number = define_stack(w, frames, count);
@@ -246,7 +253,7 @@ uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *f
 	uint32_t number;
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = put_text(w->record + GT_VARINT_MAX, frame->function);
 	at = put_text(at, frame->file);
 	at = gt_put_varint(at, frame->line);
@@ -261,7 +268,7 @@ uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
 	uint32_t number;
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = put_text(w->record + GT_VARINT_MAX, series->name);
 	at = put_text(at, series->unit);
 	at = put_text(at, series->subject);
@@ -275,7 +282,7 @@ uint32_t gt_writer_work(struct gt_writer *w, const struct gt_work *work)
 	uint32_t number;
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = gt_put_varint(w->record + GT_VARINT_MAX, work->kind);
 	at = gt_put_varint(at, work->is_blind);
 	at = put_text(at, work->function);
@@ -295,7 +302,7 @@ uint32_t gt_writer_phase(struct gt_writer *w, uint32_t parent, const struct gt_r
 	uint32_t number;
 	uint8_t *at;
 
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	at = gt_put_varint(w->record + GT_VARINT_MAX, parent);
 	at = put_range_text(at, range->name);
 	at = put_range_text(at, range->domain);
@@ -307,7 +314,7 @@ uint32_t gt_writer_phase(struct gt_writer *w, uint32_t parent, const struct gt_r
 
 void gt_writer_forget_stacks(struct gt_writer *w)
 {
-	pthread_mutex_lock(&w->definitions_lock);
+	lock_definitions(w);
 	gt_stacks_clear(&w->stacks);
 	atomic_fetch_add(&w->generation, 1);
 	pthread_mutex_unlock(&w->definitions_lock);
@@ -347,6 +354,7 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 
 	if (atomic_load_explicit(&w->error, memory_order_relaxed))
 		return NULL;
+	gt_cancellation_hold();
 	pthread_mutex_lock(&w->space_lock);
 	lane = w->free_lanes;
 	if (lane)

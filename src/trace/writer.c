@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/cancellation.h"
 #include "base/guest_file.h"
 #include "base/process.h"
 #include "base/small_printf.h"
@@ -184,6 +185,7 @@ void gt_writer_stop(struct gt_writer *w, int error)
 {
 	int running = 0;
 
+	gt_cancellation_hold();
 	if (!atomic_compare_exchange_strong(&w->error, &running, error))
 		return;
 	w->header->error = (uint32_t)-error;
@@ -303,6 +305,7 @@ int gt_block_open(struct gt_lane *lane)
 	struct gt_window *before = lane->window;
 	struct gt_block_header *block = NULL;
 
+	gt_cancellation_hold();
 	if (!gt_writer_check(w, lane))
 		return -EIO;
 	gt_lane_save_call(lane);

@@ -89,6 +89,19 @@ def test_other_preloads_stay_and_the_variable_grows_by_our_library_alone(case):
     assert both.out.splitlines()[0] == f"{other}:{ours}", both.out
 
 
+def test_env_prints_what_the_direct_door_needs(case):
+    """Evaluated twice, with another preload before it: both stay, ours once and last."""
+    ours = str(case.build / "libgputrack_preload.so")
+    evaluate = 'eval "$(gputrack env cuda)"; eval "$(gputrack env cuda)"; printf %s "$LD_PRELOAD"'
+    for before, after in (("", ours), ("/nowhere/other.so", "/nowhere/other.so:" + ours)):
+        shell = case.run("sh", "-c", 'PATH="$1:$PATH"; LD_PRELOAD="$2"; ' + evaluate, "sh", str(case.build), before,
+                         env=cuda(case))
+        assert shell.out == after, (shell, before)
+    done = case.run("sh", "-c", 'PATH="$1:$PATH"; eval "$(gputrack env cuda)"; GPUTRACK_RECORDING=env.gt "$2" leak', "sh",
+                    str(case.build), case.program("cuda_lives"), env=cuda(case))
+    assert done.status == 0 and "cuMemAlloc_v2" in functions(case.events("env.gt")), done
+
+
 def test_allocators_that_stand_before_malloc(case):
     found = [path for name in ("libjemalloc.so.2", "libtcmalloc.so.4", "libtcmalloc_minimal.so.4")
              for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]

@@ -130,6 +130,53 @@ for _ in range(3):
 print("done")
 """,
 }
+# name: (the module it needs, the script)
+OTHERS = {
+    "JAX": ("jax", """
+import os
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+import jax, jax.numpy as jnp
+assert jax.devices()[0].platform == "gpu", jax.devices()
+print("done", float(jax.jit(lambda x: (x @ x).sum())(jnp.ones((256, 256)))))
+"""),
+    "CuPy": ("cupy", """
+import cupy
+x = cupy.ones((256, 256))
+print("done", float((x @ x).sum()))
+"""),
+}
+FORTRAN = """
+program touch
+  use iso_c_binding
+  implicit none
+  interface
+    integer(c_int) function cudaMalloc(p, n) bind(c, name="cudaMalloc")
+      import
+      type(c_ptr), intent(out) :: p
+      integer(c_size_t), value :: n
+    end function
+    integer(c_int) function cudaMemset(p, byte, n) bind(c, name="cudaMemset")
+      import
+      type(c_ptr), value :: p
+      integer(c_int), value :: byte
+      integer(c_size_t), value :: n
+    end function
+    integer(c_int) function cudaFree(p) bind(c, name="cudaFree")
+      import
+      type(c_ptr), value :: p
+    end function
+  end interface
+  type(c_ptr) :: kept, p
+  integer :: i
+  if (cudaMalloc(kept, 1048576_c_size_t) /= 0) stop 3
+  do i = 1, 5
+    if (cudaMalloc(p, 4096_c_size_t) /= 0) stop 3
+    if (cudaMemset(p, 0_c_int, 4096_c_size_t) /= 0) stop 3
+    if (cudaFree(p) /= 0) stop 3
+  end do
+  print *, "done"
+end program
+"""
 PROFILED = """
 import torch
 from torch.profiler import profile, ProfilerActivity
@@ -205,6 +252,21 @@ def main():
         check(f"PyTorch's profiler gives the events it gives bare ({bare.stdout.split()[:1]})",
               ours.stdout == bare.stdout, (bare.stdout, ours.stdout, ours.stderr[-500:]))
         check("and ours are complete", counts("p.gt")["cuMemAlloc_v2"] > 0, counts("p.gt"))
+    for name, (module, text) in OTHERS.items():
+        if run([sys.executable, "-c", f"import {module}"]).returncode:
+            print(f"skip {name}: Python has no {module}")
+            continue
+        pathlib.Path("script.py").write_text(text)
+        compare(name, [sys.executable, "script.py"])
+    if shutil.which("gfortran"):
+        pathlib.Path("touch.f90").write_text(FORTRAN)
+        folder = pathlib.Path(shutil.which("nvcc")).resolve().parents[1] / "lib64"
+        built = run(["gfortran", "-g", "-o", "fortran", "touch.f90", f"-L{folder}", f"-Wl,-rpath,{folder}", "-lcudart"])
+        check("a Fortran program builds", built.returncode == 0, built.stderr[-500:])
+        if not built.returncode:
+            compare("Fortran", ["./fortran"])
+    else:
+        print("skip Fortran: no gfortran")
     if shutil.which("compute-sanitizer"):
         around = run(["compute-sanitizer", GPUTRACK, "run", "-q", "-o", "s.gt", "./kinds_static", "device"])
         check("compute-sanitizer around gputrack run", around.returncode == 0 and counts("s.gt"), around.stderr[-500:])
