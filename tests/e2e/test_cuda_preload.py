@@ -60,6 +60,14 @@ def test_a_driver_in_a_name_space_of_its_own_works_as_bare(case):
     assert run.out == "used\n", run.err
 
 
+def test_a_library_that_links_the_driver_where_others_do_not_see_it(case):
+    """As Python loads its modules; Triton compiles such."""
+    use = f"import ctypes; print(ctypes.CDLL({case.program('cuda_plugin.so')!r}).use_cuda())"
+    run, events = as_bare(case, "a.gt", sys.executable, "-c", use)
+    assert run.out == "0\n", run.out
+    assert functions(events) == ["cuDevicePrimaryCtxRetain", "cuMemAlloc_v2"]
+
+
 def test_a_program_with_a_dlsym_of_its_own(case):
     run, events = as_bare(case, "a.gt", case.program("cuda_own_dlsym"))
     assert run.out == "0 0 0, 3 questions\n"

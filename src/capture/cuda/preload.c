@@ -170,7 +170,7 @@ static int entry_of(const char *name)
 	return -1;
 }
 
-struct link_map *gt_preload_module(const void *address)
+static struct link_map *module_of(const void *address)
 {
 	struct link_map *map = NULL;
 	Dl_info info;
@@ -190,14 +190,9 @@ static bool is_driver(const struct link_map *map)
 	return name && !strncmp(name, file, sizeof file - 1);
 }
 
-void *gt_preload_dlsym_in(void *handle, const char *name)
-{
-	return real_dlsym()(handle, name);
-}
-
 void *gt_preload_door(const char *file, const char *name)
 {
-	struct link_map *self = gt_preload_module(&gt_cuda_preloaded);
+	struct link_map *self = module_of(&gt_cuda_preloaded);
 	const char *slash = self ? strrchr(self->l_name, '/') : NULL;
 	char path[PATH_MAX];
 	size_t folder;
@@ -209,7 +204,7 @@ void *gt_preload_door(const char *file, const char *name)
 	memcpy(path, self->l_name, folder);
 	memcpy(path + folder, file, strlen(file) + 1);
 	door = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	return door ? gt_preload_dlsym_in(door, name) : NULL;
+	return door ? real_dlsym()(door, name) : NULL;
 }
 
 /* Loads the door beside us. NULL: there is none, or nothing is recorded. */
@@ -235,7 +230,7 @@ static const struct gt_cuda_entries *entries_for(void *function)
 
 	if (found || atomic_load(&tried) || opening)
 		return found;
-	map = gt_preload_module(function);
+	map = module_of(function);
 	if (!is_driver(map))
 		return NULL;
 	opening = true;
@@ -265,20 +260,33 @@ static void *find_in(const struct link_map *map, const char *name)
 	return found;
 }
 
+/* Python loads libraries where RTLD_NEXT does not look. */
+void *gt_preload_find(const char *name)
+{
+	struct link_map *self = module_of(&gt_cuda_preloaded), *map = self;
+	void *found = NULL;
+
+	while (map && map->l_prev)
+		map = map->l_prev;
+	for (; map && !found; map = map->l_next)
+		found = map != self ? find_in(map, name) : NULL;
+	return found;
+}
+
 /*
  * The next definition after the caller, as RTLD_NEXT finds it, if the caller has one itself: it
  * stands before the driver. Nobody else gets past the C library's own answer.
  */
 static void *find_next(const char *name, const void *caller)
 {
-	struct link_map *map = gt_preload_module(caller);
+	struct link_map *map = module_of(caller);
 
-	if (!map || gt_preload_module(find_in(map, name)) != map)
+	if (!map || module_of(find_in(map, name)) != map)
 		return NULL;
 	for (map = map->l_next; map; map = map->l_next) {
 		void *found = find_in(map, name);
 
-		if (found && gt_preload_module(found) == map)
+		if (found && module_of(found) == map)
 			return found;
 	}
 	return NULL;
@@ -288,7 +296,7 @@ static void *find_next(const char *name, const void *caller)
 static void *find_default(const char *name, const void *caller)
 {
 	void *found = real_dlsym()(RTLD_DEFAULT, name);
-	struct link_map *map = found ? NULL : gt_preload_module(caller);
+	struct link_map *map = found ? NULL : module_of(caller);
 
 	return map ? find_in(map, name) : found;
 }
@@ -331,7 +339,9 @@ void gt_preload_fill(void)
 	int saved = errno;
 
 	for (int i = 0; i < GT_ENTRIES; i++) {
-		void *next = real_dlsym()(RTLD_NEXT, names[i]);
+		void *seen = real_dlsym()(RTLD_NEXT, names[i]);
+		/* a library that others do not see may link the driver, too */
+		void *next = seen ? seen : gt_preload_find(names[i]);
 		void *wrapper = next ? wrapper_of(i, next) : NULL;
 
 		__atomic_store_n(slots[i],

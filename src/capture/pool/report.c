@@ -12,9 +12,7 @@
  */
 #include "capture/pool/pool.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -88,27 +86,6 @@ static void take(const struct gt_pool_report *report)
 	errno = saved;
 }
 
-/* In the library that defines it, wherever it was loaded; NULL: nobody does. */
-static void *find_own(const char *symbol)
-{
-	struct link_map *map = gt_preload_module(&gt_preload_door), *self = map;
-
-	while (map && map->l_prev)
-		map = map->l_prev;
-	for (; map; map = map->l_next) {
-		void *handle = map != self && map->l_name && *map->l_name ?
-				       dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) :
-				       NULL;
-		void *found = handle ? gt_preload_dlsym_in(handle, symbol) : NULL;
-
-		if (handle)
-			dlclose(handle);
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
 static void ignore(void)
 {
 }
@@ -121,7 +98,7 @@ static void *next_of(_Atomic(void *) *slot, const char *symbol)
 
 	if (__builtin_expect(next != NULL, 1))
 		return next;
-	next = find_own(symbol);
+	next = gt_preload_find(symbol);
 	if (!next)
 		next = (void *)ignore;
 	atomic_store_explicit(slot, next, memory_order_relaxed);
