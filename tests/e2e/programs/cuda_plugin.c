@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_plugin.c - a library that links the driver, for programs that load it for themselves alone. */
+/* cuda_plugin.c - a library that links the driver, for programs that load it RTLD_LOCAL. */
 #include "cuda_common.h"
 
 __attribute__((visibility("default"))) int use_cuda(void);
