@@ -46,6 +46,7 @@ void gt_board_free(struct gt_board *b)
 		free(b->links[i]);
 	gt_live_fini(&b->live);
 	gt_addresses_fini(&b->addresses);
+	gt_extents_fini(&b->extents);
 	gt_references_fini(&b->references);
 	gt_ended_handles_fini(&b->ended);
 	free(b->links);
@@ -274,10 +275,34 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 	return s;
 }
 
+/* A block of a pool takes bytes of a segment, or returns them: the sum stays what it is. */
+static void move_bytes(void *board, struct gt_entry *segment, int64_t bytes)
+{
+	struct gt_board *b = board;
+	struct gt_board_process *p = &b->processes[segment->process];
+	struct gt_board_site key = key_of(segment), *s = find_site(b, &key);
+	uint32_t slot = gt_live_slot(&b->live, segment);
+
+	delist(b, segment, slot);
+	segment->size -= (uint64_t)bytes;
+	enlist(b, segment, slot);
+	s->bytes -= (uint64_t)bytes;
+	p->bytes -= (uint64_t)bytes;
+	p->device_bytes -= (uint64_t)bytes;
+	b->bytes -= (uint64_t)bytes;
+}
+
 static void born(void *context, const struct gt_entry *e, uint32_t slot)
 {
 	const struct applied *a = context;
-	struct gt_board_site *s = count_alive(a->board, e, slot);
+	struct gt_board *b = a->board;
+	struct gt_board_site *s;
+
+	gt_extents_born(&b->extents, &b->live, e);
+	if (gt_entry_is_pooled(e))
+		gt_extents_block_born(&b->extents, &b->live, gt_live_at(&b->live, slot), move_bytes,
+				      b);
+	s = count_alive(b, e, slot);
 
 	a->board->others += e->stack == GT_BOARD_OTHER;
 	a->board->processes[e->process].created++;
@@ -309,6 +334,9 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	s->bytes -= bytes;
 	b->idle_sites += !s->live;
 	p->live_sites -= !s->live;
+	gt_extents_ended(&b->extents, e);
+	if (gt_entry_is_pooled(e))
+		gt_extents_block_ended(&b->extents, &b->live, e, move_bytes, b);
 }
 
 /*
@@ -381,7 +409,9 @@ void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
 			next = link_at(b, slot - 1)->next;
 			gt_live_remove(&b->live, &e);
 			gt_addresses_ended(&b->addresses, &e);
+			gt_extents_ended(&b->extents, &e);
 		}
+	gt_extents_forget(&b->extents);
 	free(p->lists);
 	p->lists = NULL;
 	b->idle_sites += p->live_sites;

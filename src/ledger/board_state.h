@@ -5,6 +5,7 @@
 #include "ledger/addresses.h"
 #include "ledger/board.h"
 #include "ledger/ended_handles.h"
+#include "ledger/extents.h"
 #include "ledger/lifetimes.h"
 
 enum {
@@ -27,6 +28,7 @@ struct gt_board_lists {
 struct gt_board {
 	struct gt_live live;
 	struct gt_addresses addresses;
+	struct gt_extents extents;
 	struct gt_references references;
 	struct gt_ended_handles ended;       /* those that a retain may bring back */
 	bool can_be_retained[GT_KIND_COUNT]; /* by family */

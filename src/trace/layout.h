@@ -189,4 +189,6 @@ struct gt_series {
 #define GT_SERIES_DEVICE_USED     "device memory used"
 #define GT_SERIES_PROGRAM_USED    "device memory used by the program"
 #define GT_SERIES_DEVICE_CAPACITY "device memory capacity" /* one sample */
+#define GT_SERIES_POOL_ALLOCATED  "PyTorch's allocated memory"
+#define GT_SERIES_POOL_RESERVED   "PyTorch's reserved memory"
 #define GT_SERIES_GPU_BUSY        "GPU busy" /* 1: it works; 0: it has nothing to do */

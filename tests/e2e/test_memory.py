@@ -15,7 +15,7 @@ def gpu(case, **more):
 
 
 def pool(case, mode, *more, **environment):
-    library = case.build / "tests/fake/torch/libc10_cuda_3.so"
+    library = case.build / "tests/fake/torch/libc10_cuda.so"
     return case.gputrack("run", "-o", "a.gt", case.program("torch_pool"), str(library), mode,
                          *map(str, more), env=gpu(case, **environment))
 
@@ -79,7 +79,7 @@ def test_fragmentation_is_named_with_the_blocks_that_pin(case):
     assert "280 MiB cached by the pool in 20 pieces, the largest 14.0 MiB" in text, text
     assert "fragmentation: what was free would have sufficed in one piece" in text, text
     assert "pin 280 MiB of it" in text, text
-    report = case.report("a.gt", "memory", "--library", "libc10_cuda_3.so")
+    report = case.report("a.gt", "memory", "--library", "libc10_cuda.so")
     assert report["at"] == "oom" and parts(report)["fragmented"] == 280 * MIB, report
     pin, = report["pool"]["pins"]
     assert pin["count"] == 20 and pin["place"]["function"] == "keep_block", pin

@@ -18,7 +18,7 @@ def cuda(case, **more):
 
 
 def program(case, generation, mode, *more):
-    library = case.build / f"tests/fake/torch/libc10_cuda_{generation}.so"
+    library = case.build / f"tests/fake/torch/libc10_cuda{'' if generation == 3 else f'_{generation}'}.so"
     return [case.program("torch_pool"), str(library), mode, *map(str, more)]
 
 

@@ -62,6 +62,48 @@ static void totals_follow_the_events(void **state)
 	gt_board_free(b);
 }
 
+static void apply(struct gt_board *b, uint16_t process, uint16_t function, uint64_t handle,
+		  uint64_t size)
+{
+	gt_board_apply(b,
+		       &(struct gt_event){ .time_ns = 1,
+					   .handle = handle,
+					   .size = size,
+					   .stack = function,
+					   .function = function },
+		       process);
+}
+
+static void blocks_of_a_pool_are_not_counted_again_with_their_segment(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1);
+	const struct gt_entry *largest[2];
+
+	(void)state;
+	apply(b, one, GT_FN_cuMemAlloc_v2, 0x1000, 1000);
+	apply(b, one, GT_FN_torchBlock, 0x1000, 700);
+	apply(b, one, GT_FN_torchBlock, 0x1300, 100);
+	assert_int_equal(gt_board_process(b, one)->bytes, 1000);
+	assert_int_equal(gt_board_process(b, one)->device_bytes, 1000);
+	assert_int_equal(gt_board_process(b, one)->peak_bytes, 1000);
+	assert_int_equal(gt_board_biggest(b, one, largest, 2), 2);
+	assert_int_equal(largest[0]->size, 700);
+	assert_int_equal(largest[1]->size, 200);
+	apply(b, one, GT_FN_torchBlockFreed, 0x1000, 0);
+	assert_int_equal(gt_board_total(b).bytes, 1000);
+	assert_int_equal(gt_board_biggest(b, one, largest, 2), 2);
+	assert_int_equal(largest[0]->size, 900);
+	apply(b, one, GT_FN_torchBlockFreed, 0x1300, 0);
+	apply(b, one, GT_FN_cuMemFree_v2, 0x1000, 0);
+	assert_int_equal(gt_board_total(b).bytes, 0);
+	apply(b, one, GT_FN_cuMemAlloc_v2, 0x1000, 1000);
+	apply(b, one, GT_FN_torchBlock, 0x1000, 700);
+	gt_board_end(b, one, 2);
+	assert_int_equal(gt_board_total(b).bytes, 0);
+	gt_board_free(b);
+}
+
 static void an_ended_process_keeps_its_totals_and_frees_its_entries(void **state)
 {
 	struct gt_board *b = gt_board_new();
@@ -380,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_the_events),
+		cmocka_unit_test(blocks_of_a_pool_are_not_counted_again_with_their_segment),
 		cmocka_unit_test(an_ended_process_keeps_its_totals_and_frees_its_entries),
 		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
 		cmocka_unit_test(a_retain_brings_an_ended_resource_back),

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/ebpf/points.h"
+#include "capture/ebpf/pool_calls.h"
 
 enum {
 	OPENED_MAX = 4 * GT_LIBRARIES_OF_PROCESS, /* of one process: several may be one library */
@@ -40,7 +41,7 @@ int gt_library_api(const char *path)
 	/* memory that was filled with a library: "/memfd:libcuda.so.1 (deleted)" */
 	if (gt_text_begins(name, "memfd:"))
 		name += strlen("memfd:");
-	for (int i = 0; i < GT_APIS_PROBED; i++)
+	for (int i = 0; i < GT_API_COUNT; i++)
 		if (gt_text_begins(name, gt_api_libraries[i]))
 			return i;
 	return -1;
@@ -106,6 +107,17 @@ struct candidate {
 	bool is_program;
 };
 
+/* Every tensor in main memory would be a call. */
+static size_t drop_cpu_points(struct gt_probe_point *points, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!gt_pool_is_for_cpu((enum gt_function_id)points[i].row))
+			points[kept++] = points[i];
+	return kept;
+}
+
 /* Probes a file that is not in the list. */
 static struct gt_library *probe(struct gt_libraries *l, const struct candidate *c)
 {
@@ -118,6 +130,8 @@ static struct gt_library *probe(struct gt_libraries *l, const struct candidate *
 	l->probed++;
 	count = gt_points_find(c->fd, (uint64_t)c->st.st_size, (enum gt_api)c->api,
 			       c->is_program ? GT_POINTS_ALL : GT_POINTS_EXPORTED, points);
+	if (c->api == GT_PYTORCH && !l->cpu_blocks)
+		count = drop_cpu_points(points, count);
 	if (count && l->probes)
 		e = gt_probes_attach(l->probes, c->fd, c->path, points, count, &error);
 	free(points);
@@ -325,7 +339,7 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 
 static void try_folder(struct gt_libraries *l, const char *folder)
 {
-	for (int api = 0; api < GT_APIS_PROBED; api++) {
+	for (int api = 0; api < GT_API_COUNT; api++) {
 		char path[PATH_MAX];
 		struct candidate c = { .path = path, .api = api };
 

@@ -29,9 +29,6 @@ enum {
 	GT_LIBRARIES_DROPPED = 8,     /* processes whose further libraries are counted */
 };
 
-/* The APIs whose libraries are probed: those of drivers come first. */
-enum { GT_APIS_PROBED = GT_PYTORCH };
-
 /* A process with more libraries than are probed. */
 struct gt_dropped_libraries {
 	uint32_t pid;
@@ -42,6 +39,7 @@ struct gt_dropped_libraries {
 struct gt_libraries {
 	struct gt_probes *probes;    /* NULL: libraries are listed, but not probed */
 	bool unwanted[GT_API_COUNT]; /* APIs that are not probed */
+	bool cpu_blocks;             /* pools' blocks in main memory are wanted, too */
 	bool with_programs;          /* gt_libraries_scan_queued scans programs too */
 	struct gt_library *list;
 	size_t count, room;

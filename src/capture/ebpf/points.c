@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "capture/ebpf/pool_calls.h"
 
 /* Functions that a file must define to count as the library: fewer may be a program's wrappers. */
 enum { SEVERAL = 4 };
@@ -16,6 +17,7 @@ static const char *const prefixes[GT_API_COUNT] = {
 	[GT_CUDA] = "cu",
 	[GT_LEVELZERO] = "ze",
 	[GT_OPENCL] = "cl",
+	[GT_PYTORCH] = "_ZN3c10",
 };
 
 /* The row of a function of this API; GT_FN_NONE when it is not probed. */
@@ -23,6 +25,8 @@ static uint16_t row_of(enum gt_api api, const char *name)
 {
 	struct gt_plan plan;
 
+	if (api == GT_PYTORCH)
+		return (uint16_t)gt_pool_function(name);
 	for (unsigned i = 1; i < GT_FN_COUNT; i++)
 		if (gt_functions[i].api == api && !strcmp(gt_function_names[i], name) &&
 		    gt_plan_make(&plan, (enum gt_function_id)i) && plan.row.effects)
@@ -112,9 +116,7 @@ int gt_points_api(int fd, uint64_t size)
 	int found = -1;
 
 	for (int api = 0; api < GT_API_COUNT; api++) {
-		size_t count = prefixes[api] ? gt_points_find(fd, size, (enum gt_api)api,
-							      GT_POINTS_ALL, points) :
-					       0;
+		size_t count = gt_points_find(fd, size, (enum gt_api)api, GT_POINTS_ALL, points);
 
 		if (count > most) {
 			most = count;

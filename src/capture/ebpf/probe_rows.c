@@ -2,6 +2,8 @@
 /* probe_rows.c - what the BPF programs record of a call, and its reconstruction as a call. */
 #include "capture/ebpf/probe_rows.h"
 
+#include "capture/ebpf/pool_calls.h"
+
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
 static const char *const signatures[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = #args,
@@ -203,7 +205,8 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE,
 					   .array_count = GT_PROBE_NONE,
 					   .array_room = GT_PROBE_NONE } };
-	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
+	if (function == GT_FN_NONE || fn->also ||
+	    (fn->effect == GT_APPEND && fn->api != GT_PYTORCH))
 		return false;
 	/* no library that we probe exports a function with such an array */
 	if (fn->handle.stride)
@@ -299,6 +302,11 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 				    .begun_ns = record->begun_ns,
 				    .ended_ns = record->ended_ns,
 				    .tid = record->tid };
+	r->report = (struct gt_pool_report){ 0 };
+	if (fn->api == GT_PYTORCH && gt_pool_read(&r->report, r->call.function, r->argv)) {
+		r->call.function = gt_pool_call(&r->report, r->argv);
+		r->call.ret = r->report.block ? 0 : GT_POOL_OUT_OF_MEMORY;
+	}
 	/* a failed call has nothing to lose */
 	if (!gt_call_succeeded(&r->call))
 		r->lost = 0;

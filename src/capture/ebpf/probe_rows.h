@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/ebpf/calls.h"
+#include "api/pool_report.h"
 #include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
@@ -53,7 +54,8 @@ struct gt_replica {
 	uint64_t argv[GT_ARGS_MAX];
 	uint64_t words[GT_LAYOUT_WORDS]; /* of the row's layout */
 	uint32_t count;
-	uint64_t lost; /* handles that are missing */
+	uint64_t lost;                /* handles that are missing */
+	struct gt_pool_report report; /* of an allocator above the driver; zeroed: it is none */
 };
 
 /* True when a record is as long as its fields claim. */

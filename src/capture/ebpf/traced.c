@@ -19,6 +19,7 @@
 enum {
 	LOOK_NS = 100 * 1000 * 1000, /* how often mappings are read for unknown addresses */
 	LOSS_NS = 1000 * 1000,       /* how exactly it is known when calls were lost */
+	POOL_NS = 10 * 1000 * 1000,  /* how often a pool's totals are recorded */
 };
 
 struct gt_traced_lane {
@@ -146,12 +147,51 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 	return e;
 }
 
+static void write_pool(struct gt_lane *lane, struct gt_traced_pool *pool)
+{
+	gt_lane_sample(lane, pool->reserved_series, pool->time_ns, (int64_t)pool->reserved);
+	gt_lane_sample(lane, pool->allocated_series, pool->time_ns, (int64_t)pool->allocated);
+	pool->written_ns = pool->time_ns;
+}
+
+/* The last totals, which were too close to the ones before. */
+static void write_last_pools(struct gt_traced *p)
+{
+	for (unsigned i = 0; i < GT_TRACED_POOLS; i++)
+		if (p->pools[i].written_ns != p->pools[i].time_ns)
+			write_pool(gt_traced_lane(p, p->pid), &p->pools[i]);
+}
+
+void gt_traced_pool(struct gt_traced *p, struct gt_lane *lane, const struct gt_pool_report *r,
+		    uint64_t time_ns)
+{
+	unsigned device = (uint8_t)r->device.index % GT_TRACED_POOLS;
+	struct gt_traced_pool *pool = &p->pools[device];
+	struct gt_series series = { GT_SERIES_POOL_RESERVED, "bytes", pool->name };
+	bool is_due = pool->reserved != r->reserved || time_ns - pool->written_ns >= POOL_NS;
+
+	if (!r->reserved || !lane)
+		return;
+	if (!*pool->name) {
+		snprintf(pool->name, sizeof pool->name, "GPU %u, process %u", device, p->pid);
+		pool->reserved_series = gt_writer_series(p->writer, &series);
+		series.name = GT_SERIES_POOL_ALLOCATED;
+		pool->allocated_series = gt_writer_series(p->writer, &series);
+	}
+	pool->reserved = r->reserved;
+	pool->allocated = r->allocated;
+	pool->time_ns = time_ns;
+	if (is_due)
+		write_pool(lane, pool);
+}
+
 void gt_traced_exit(struct gt_traced *p, int status)
 {
 	char text[16];
 
 	if (!p->writer)
 		return;
+	write_last_pools(p);
 	snprintf(text, sizeof text, "%d",
 		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	gt_writer_info(p->writer, WIFSIGNALED(status) ? "signal" : "exit_status", text,
@@ -160,8 +200,10 @@ void gt_traced_exit(struct gt_traced *p, int status)
 
 void gt_traced_let_go(struct gt_traced *p)
 {
-	if (p->writer)
-		gt_writer_info(p->writer, "went_on", "1", 1);
+	if (!p->writer)
+		return;
+	write_last_pools(p);
+	gt_writer_info(p->writer, "went_on", "1", 1);
 }
 
 void gt_traced_exec(struct gt_traced *p)

@@ -38,6 +38,10 @@ bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid);
 /* The lane of a thread; NULL when nothing is recorded. */
 struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
 
+/* Records the totals of a report as samples, now and then: what was there before is in them. */
+void gt_traced_pool(struct gt_traced *p, struct gt_lane *lane, const struct gt_pool_report *report,
+		    uint64_t time_ns);
+
 /* Records a call in which the process has ended. */
 void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uint64_t *argv,
 		     uint32_t count);

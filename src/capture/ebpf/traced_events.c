@@ -56,5 +56,6 @@ void gt_traced_events(struct gt_traced *p, struct gt_replica *replica, uint32_t 
 			      .replica = replica };
 
 	replica->context = &e;
+	gt_traced_pool(p, e.lane, &replica->report, replica->call.ended_ns);
 	gt_call_events(&replica->call, &door, emit, &e);
 }

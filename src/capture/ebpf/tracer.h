@@ -17,6 +17,16 @@
 struct gt_tracer;
 
 /* A traced process. */
+enum { GT_TRACED_POOLS = 16 }; /* devices; those beyond share one's place */
+
+/* The pool of a process on a device, as its last report said. */
+struct gt_traced_pool {
+	char name[40]; /* "": not seen yet */
+	uint16_t reserved_series, allocated_series;
+	uint64_t reserved, allocated, time_ns;
+	uint64_t written_ns; /* time of the last sample */
+};
+
 struct gt_traced {
 	uint32_t pid, parent, exec;
 	uint64_t start;    /* ns since boot */
@@ -47,8 +57,9 @@ struct gt_traced {
 	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;
 	struct gt_images *images;
-	uint64_t looked_ns;     /* when modules were last read */
-	bool has_moved;         /* one was no longer where it was */
+	struct gt_traced_pool pools[GT_TRACED_POOLS]; /* by device */
+	uint64_t looked_ns;                           /* when modules were last read */
+	bool has_moved;                               /* one was no longer where it was */
 	struct gt_space *space; /* its code, as the BPF programs know it; NULL: they do not */
 	uint32_t space_looks;   /* how often its modules had been read then */
 	struct gt_traced *next;

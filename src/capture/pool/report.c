@@ -70,7 +70,7 @@ static bool is_repeated(const struct gt_pool_report *r)
 	return false;
 }
 
-static void take(const struct gt_pool_report *report)
+static void take(const struct gt_pool_report *report, const void *caller)
 {
 	gt_pool_record_fn *record;
 	int saved;
@@ -82,7 +82,7 @@ static void take(const struct gt_pool_report *report)
 	saved = errno;
 	record = open_door();
 	if (record)
-		record(report);
+		record(report, caller);
 	errno = saved;
 }
 
@@ -115,14 +115,10 @@ static void *next_of(_Atomic(void *) *slot, const char *symbol)
 	{                                                                                     \
 		static _Atomic(void *) slot;                                                  \
 		void (*next)(PARAMS(__VA_ARGS__)) = next_of(&slot, symbol);                   \
-		const struct gt_pool_report report = REPORT_COLUMNS columns;                  \
+		const struct gt_pool_report report = GT_POOL_COLUMNS columns;                 \
                                                                                               \
-		take(&report);                                                                \
+		take(&report, __builtin_return_address(0));                                   \
 		next(NAMES(__VA_ARGS__));                                                     \
 	}
-#define REPORT_COLUMNS(block_, bytes_, allocated_, reserved_, device_)                        \
-	{ .block = (uint64_t)(uintptr_t)(block_), .bytes = (bytes_),                          \
-	  .allocated = (uint64_t)(allocated_), .reserved = (uint64_t)(reserved_),             \
-	  .device = (device_), .caller = __builtin_return_address(0) }
 #include "api/pool.def"
 /* clang-format on */

@@ -48,12 +48,13 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *syntax, cons
 
 static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const char *text)
 {
-	for (int api = 0; api < GT_APIS_PROBED; api++)
+	for (int api = 0; api < GT_API_COUNT; api++)
 		if (!strcmp(text, gt_api_keys[api])) {
 			t->wanted[api] = t->some_apis = true;
 			return 0;
 		}
-	return gt_syntax_wrong(syntax, "--api is cuda, levelzero or opencl, not '%s'", text);
+	return gt_syntax_wrong(syntax, "--api is cuda, levelzero, opencl or pytorch, not '%s'",
+			       text);
 }
 
 int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
@@ -63,6 +64,7 @@ int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
 	int status = gt_selection_parse(selection, syntax);
 
 	t->selection = selection;
+	t->pools = (enum gt_pools_wanted)settings->pools;
 	for (size_t i = 0; i < settings->pids.count && !status; i++)
 		status = parse_pids(t, syntax, settings->pids.items[i]);
 	for (size_t i = 0; i < settings->apis.count && !status; i++)
@@ -140,8 +142,8 @@ static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 {
 	size_t used = 0;
 
-	for (int api = 0; api < GT_APIS_PROBED && used < size; api++)
-		if (!t->some_apis || t->wanted[api])
+	for (int api = 0; api < GT_API_COUNT && used < size; api++)
+		if (t->some_apis ? t->wanted[api] : api != GT_PYTORCH)
 			used += (size_t)snprintf(names + used, size - used, "%s%s",
 						 used ? ", " : "", gt_api_libraries[api]);
 }
@@ -231,7 +233,9 @@ int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_e
 	int mapped;
 
 	for (int i = 0; i < GT_API_COUNT; i++)
-		l->unwanted[i] = t->some_apis && !t->wanted[i];
+		l->unwanted[i] = (t->some_apis && !t->wanted[i]) ||
+				 (i == GT_PYTORCH && t->pools == GT_POOLS_NONE);
+	l->cpu_blocks = t->pools == GT_POOLS_CPU;
 	mapped = scan_targets(t, tracer, error);
 	if (mapped < 0)
 		return mapped;

@@ -7,6 +7,7 @@
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/selection.h"
 #include "cli/options.h"
+#include "cli/run/cuda_door.h"
 
 enum {
 	GT_TARGETS_MAX = 1000,
@@ -16,6 +17,7 @@ enum {
 /* As typed: which processes and which APIs. */
 struct gt_targets_settings {
 	struct gt_texts pids, apis;
+	int pools; /* enum gt_pools_wanted */
 	struct gt_selection selection;
 };
 
@@ -28,10 +30,19 @@ struct gt_targets_settings {
 	  .at = (base) + offsetof(struct gt_targets_settings, pids),                               \
 	  .help = pid_help },                                                                      \
 		GT_SELECTION_OPTIONS((base) + offsetof(struct gt_targets_settings, selection)),    \
+		{ .name = "api",                                                                   \
+		  .type = GT_OPTION_TEXTS,                                                         \
+		  .argument = "API",                                                               \
+		  .at = (base) + offsetof(struct gt_targets_settings, apis),                       \
+		  .local = GT_LOCAL_YES,                                                           \
+		  .help = "track only cuda, levelzero, opencl or pytorch; may be repeated "        \
+			  "(default: all)" },                                                      \
 	{                                                                                          \
-		.name = "api", .type = GT_OPTION_TEXTS, .argument = "API",                         \
-		.at = (base) + offsetof(struct gt_targets_settings, apis), .local = GT_LOCAL_YES,  \
-		.help = "track only cuda, levelzero or opencl; may be repeated (default: all)"     \
+		.name = "pools", .type = GT_OPTION_CHOICE, .argument = "WHICH",                    \
+		.choices = gt_pools_wanted_names,                                                  \
+		.at = (base) + offsetof(struct gt_targets_settings, pools),                        \
+		.help = "blocks of PyTorch's allocator to follow: gpu or auto (the default), cpu " \
+			"(those in main memory, too) or none"                                      \
 	}
 
 struct gt_targets {
@@ -43,6 +54,7 @@ struct gt_targets {
 	uint32_t *family; /* the processes, and their children that ran when we attached */
 	size_t family_count, family_room;
 	bool wanted[GT_API_COUNT], some_apis;
+	enum gt_pools_wanted pools;
 };
 
 /* From what was typed, which is borrowed. 0, or the exit status after a message. */

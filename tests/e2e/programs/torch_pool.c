@@ -5,9 +5,11 @@
  * plain, expandable, private: random blocks; at each moment, marked by a CUDA event, prints what
  *            the allocator says: allocated, reserved, fragmented, largest free piece
  * keep       keeps a block of every step, at keep_block
+ * wait       keeps so many blocks, and as many again for each line that it reads
  * shortage   asks for more than there is
  * fragmented keeps a block in each of MOMENTS segments, at keep_block, and asks for more than is
- * free in one piece cpu        blocks in main memory
+ *            free in one piece
+ * cpu        blocks in main memory
  */
 #include "../../fake/torch/c10_cuda.h"
 
@@ -109,6 +111,19 @@ static bool fragment(unsigned segments)
 	return lend_block(0, ASKED * UINT64_C(1) * MIB);
 }
 
+static void keep_on_demand(unsigned steps)
+{
+	char line[16];
+
+	do {
+		struct caching *c = pool_of();
+
+		keep(steps);
+		printf("%" PRIu64 " %" PRIu64 "\n", c->allocated, c->reserved);
+		fflush(stdout);
+	} while (fgets(line, sizeof line, stdin));
+}
+
 static void use_cpu(unsigned blocks)
 {
 	static char memory[1000];
@@ -148,6 +163,8 @@ int main(int argc, char **argv)
 	start(!strcmp(mode, "expandable"));
 	if (!strcmp(mode, "keep"))
 		keep(moments);
+	else if (!strcmp(mode, "wait"))
+		keep_on_demand(moments);
 	else if (!strcmp(mode, "shortage"))
 		printf("%d\n", !lend_block(0, UINT64_C(1) << 50));
 	else if (!strcmp(mode, "fragmented"))
