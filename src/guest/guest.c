@@ -308,8 +308,6 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 
 	/* first: the caller may lie where other code lay a moment ago */
 	gt_recorder_tick(now_ns);
-	g->call.stack = 0;
-	g->tracker_stack = 0;
 	if (!depth)
 		return;
 	count = gt_unwind(&frames, depth, g->caller);

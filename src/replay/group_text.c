@@ -286,7 +286,7 @@ static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t
 static void put_phase(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		      const struct gt_group *g)
 {
-	char *phase = gt_group_phase(v, l, g);
+	char *phase = gt_group_phase(v, l, g, UINT32_MAX);
 
 	if (phase) {
 		gt_print_tab(p, 4);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "replay/place.h"
 #include "replay/suppressions.h"
 
@@ -46,7 +47,30 @@ char *gt_phase_of_frames(const struct gt_frame *frames, size_t count)
 	return text;
 }
 
-char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const struct gt_group *g)
+/* Takes the outermost ranges away until it fits; the innermost stays. */
+static char *fit(char *text, unsigned columns, bool utf8)
+{
+	const char *dots = utf8 ? "…" : "...", *rest = text;
+
+	while (gt_text_columns(rest, utf8) + (rest == text ? 0 : 4) > columns) {
+		const char *next = strstr(rest, " > ");
+
+		if (!next)
+			break;
+		rest = next + strlen(" > ");
+	}
+	if (rest != text) {
+		char *whole = text;
+
+		if (asprintf(&text, "%s > %s", dots, rest) < 0)
+			return whole;
+		free(whole);
+	}
+	return text;
+}
+
+char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const struct gt_group *g,
+		     unsigned columns)
 {
 	struct gt_place place;
 	uint64_t *counts;
@@ -76,9 +100,9 @@ char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const s
 	text = gt_phase_text(v->recording, most);
 	if (distinct > 1 && asprintf(&more, "%s and %zu more", text, distinct - 1) > 0) {
 		free(text);
-		return more;
+		text = more;
 	}
-	return text;
+	return fit(text, columns, v->style.utf8);
 }
 
 bool gt_phase_matches(const struct gt_recording *r, void *patterns, uint32_t phase)

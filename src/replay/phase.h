@@ -15,10 +15,12 @@ bool gt_frame_is_phase(const struct gt_frame *frame);
 char *gt_phase_of_frames(const struct gt_frame *frames, size_t count);
 
 /*
- * "train > forward", "train > forward and 2 more": where the resources of a group were created;
- * NULL if the group's place says it, or if none was created in a phase. The caller frees it.
+ * "train > forward", "train > forward and 2 more": where the resources of a group were created. In
+ * less room than `columns` its outermost ranges give way: "… > forward". NULL if the group's place
+ * says it, or if none was created in a phase. The caller frees it.
  */
-char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const struct gt_group *g);
+char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const struct gt_group *g,
+		     unsigned columns);
 
 /*
  * For gt_recording_only_phases, whose context is a list of patterns of replay/suppressions.h, ended

@@ -43,8 +43,10 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_put(p, GT_PLAIN, " by %s (%s)",
 		     gt_call_name(words, v, g->site->function, g->site->stack),
 		     gt_api_names[g->site->api]);
-	phase = gt_group_phase(v, v->ledger, g);
-	if (phase && gt_print_left(p) >= PHASE_LEAST) {
+	phase = gt_print_left(p) >= PHASE_LEAST ?
+			gt_group_phase(v, v->ledger, g, gt_print_left(p) - 5) :
+			NULL;
+	if (phase) {
 		gt_print_put(p, GT_DIM, ", in ");
 		gt_print_name(p, GT_DIM, phase, gt_print_left(p));
 	}

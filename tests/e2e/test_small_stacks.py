@@ -62,6 +62,12 @@ def test_opencl(case):
     check(case, case.program("cl_small"), env=case.pocl(), names=MEASURED)
 
 
+def test_ranges_of_nvtx(case):
+    check(case, case.program("cl_small_ranges"), env=case.pocl(), names=MEASURED)
+    phases = json.dumps(case.report("r.gt", "sites", "--by", "phase"))
+    assert phases.count("of the process > ") > 9, phases
+
+
 def test_cuda(case):
     check(case, case.program("cuda_small"), env=cuda(case), names=MEASURED)
 
