@@ -34,7 +34,7 @@ PATIENCE = float(os.environ.get("PATIENCE") or 3)  # a unit test's time limit co
 
 # The guest's tests with threads, for the thread sanitizer.
 THREADED = ("writer", "writer_descriptor", "writer_limits", "live",
-            "guest", "guest_forks", "fork_guard", "heap", "python_frames")
+            "guest", "guest_forks", "fork_guard", "heap", "python_frames", "ranges")
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_phases.py - the NVTX ranges of running programs: phases of what they create."""
+import json
 import os
+
+from pages import data_of, page_of
 
 KIB = 1 << 10
 FORMS = {"first": 1, "first > second": 2, "w\u00efde": 4, "read [io]": 8,
@@ -151,6 +154,15 @@ def test_python_and_cuda(case):
     assert found == {"epoch": 1, "epoch > step 0": 2, "epoch > step 1": 2, "epoch > step 2": 2}, found
     kept = case.report("p.gt", "sites", "--phase", "step 1")["groups"]
     assert [g["created"] for g in kept if g["kind"] == "device memory"] == [1], kept
+
+
+def test_the_page_and_plots_group_by_phase(case):
+    page = json.dumps(data_of(page_of(case, "phases.gt", "--by", "phase")))
+    assert "train > forward" in page and "train > backward > NCCL:ncclAllReduce" in page
+    only = json.dumps(data_of(page_of(case, "phases.gt", "--by", "phase", "--phase", "^setup$")))
+    assert "setup" in only and "train > forward" not in only
+    done = case.gputrack("plot", "phases.gt", "--by", "phase", "-o", "p.png")
+    assert done.status == 0 and case.path("p.png").stat().st_size > 1000 or "built without" in done.err
 
 
 def test_a_process_with_ranges_alone_has_no_trace(case):
