@@ -15,9 +15,12 @@
 enum { PEAK_PART = 1000 };
 
 int gt_end_report_open(struct gt_view *v, const char *path, FILE *out,
-		       const struct gt_own_rules *own, struct gt_error *error)
+		       const struct gt_own_rules *own, const char *const *search,
+		       struct gt_error *error)
 {
-	const struct gt_frames_options named = { .own = *own, .jit_maps = true };
+	const struct gt_frames_options named = { .own = *own,
+						 .jit_maps = true,
+						 .symbol = { .search = search } };
 	const struct gt_frames_options nameless = { .own = *own, .no_symbols = true };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
@@ -63,7 +66,7 @@ static bool is_worth_a_name(const struct gt_ledger *l, const struct gt_site *s)
 			   gt_kind_on_device((enum gt_kind)s->kind));
 }
 
-int gt_end_report_save_names(const struct gt_view *v, struct gt_error *error)
+int gt_end_report_save_names(const struct gt_view *v, bool all, struct gt_error *error)
 {
 	const struct gt_ledger *l = v->ledger;
 	struct gt_legend *legend;
@@ -72,13 +75,13 @@ int gt_end_report_save_names(const struct gt_view *v, struct gt_error *error)
 	char *path;
 	int e;
 
-	if (!l->live.count && !l->peak_bytes)
+	if (!l->live.count && !l->peak_bytes && !all)
 		return 0;
 	if (asprintf(&path, "%s/legend", gt_recording_path(v->recording)) < 0)
 		return gt_error_set(error, -ENOMEM, "out of memory");
 	legend = gt_legend_new();
 	for (size_t i = 0; i < l->site_count; i++)
-		if (is_worth_a_name(l, &l->sites[i]))
+		if (all || is_worth_a_name(l, &l->sites[i]))
 			gt_frames_remember(v->frames, l->sites[i].stack, legend);
 	rises = gt_view_rises(v, &count);
 	for (size_t i = 0; i < count; i++)

@@ -487,7 +487,7 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if (!e)
 		return 0;
 	e->start = child->start_boottime;
-	e->parent = process_of(parent);
+	set_parent(e, parent);
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	return 0;
 }

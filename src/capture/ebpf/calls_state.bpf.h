@@ -199,6 +199,13 @@ static __always_inline void lose(uint32_t pid, uint64_t time_ns)
 		count_loss(&stray, time_ns);
 }
 
+static __always_inline void set_parent(struct gt_probe_event *e, struct task_struct *parent)
+{
+	e->parent = process_of(parent);
+	e->parent_start = BPF_CORE_READ(parent, group_leader, start_boottime);
+	e->parent_exec = BPF_CORE_READ(parent, self_exec_id);
+}
+
 /* Reserves one piece of news about a task, and fills in the common fields. */
 static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
 						      uint32_t pid)
@@ -216,7 +223,7 @@ static __always_inline struct gt_probe_event *news_of(struct task_struct *task, 
 	e->tid = number_of(task);
 	e->start = task->group_leader->start_boottime;
 	e->exec = task->self_exec_id;
-	e->parent = process_of(task->real_parent);
+	set_parent(e, task->real_parent);
 	return e;
 }
 

@@ -52,6 +52,8 @@ void gt_libraries_fini(struct gt_libraries *l)
 	for (size_t i = 0; i < l->count; i++)
 		free(l->list[i].path);
 	free(l->list);
+	for (size_t i = 0; i < l->heard_count; i++)
+		free(l->heard[i].mapping.path);
 	free(l->early);
 	free(l->queue);
 	*l = (struct gt_libraries){ 0 };
@@ -275,6 +277,35 @@ static int add_mapped(struct gt_libraries *l, const struct gt_mapping *m, uint32
 	return dropped;
 }
 
+static struct gt_plain_program plain_program(const struct stat *st)
+{
+	return (struct gt_plain_program){ .dev = st->st_dev,
+					  .ino = st->st_ino,
+					  .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 +
+						      st->st_mtim.tv_nsec };
+}
+
+static bool is_plain(const struct gt_libraries *l, const struct stat *st)
+{
+	const struct gt_plain_program wanted = plain_program(st);
+
+	for (size_t i = 0; i < l->plain_count && i < GT_LIBRARIES_PLAIN; i++)
+		if (l->plain[i].dev == wanted.dev && l->plain[i].ino == wanted.ino &&
+		    l->plain[i].mtime_ns == wanted.mtime_ns)
+			return true;
+	return false;
+}
+
+/* The API whose library is linked into the program; -1: none. Each program is read once. */
+static int linked_api(struct gt_libraries *l, const struct candidate *c)
+{
+	int api = is_plain(l, &c->st) ? -1 : gt_points_api(c->fd, (uint64_t)c->st.st_size);
+
+	if (api < 0 && !is_plain(l, &c->st))
+		l->plain[l->plain_count++ % GT_LIBRARIES_PLAIN] = plain_program(&c->st);
+	return api;
+}
+
 bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid)
 {
 	struct candidate c = { .pid = pid, .is_program = true };
@@ -290,7 +321,7 @@ bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid)
 	c.fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (c.fd < 0)
 		return false;
-	c.api = fstat(c.fd, &c.st) ? -1 : gt_points_api(c.fd, (uint64_t)c.st.st_size);
+	c.api = fstat(c.fd, &c.st) ? -1 : linked_api(l, &c);
 	if (c.api >= 0 && !l->unwanted[c.api]) {
 		add(l, &c);
 		if (!*l->linked.text)
@@ -392,12 +423,51 @@ void gt_libraries_queue_all(struct gt_libraries *l)
 		closedir(proc);
 }
 
+void gt_libraries_hear(struct gt_libraries *l, uint32_t pid, const struct gt_mapping *m)
+{
+	gt_libraries_queue(l, pid);
+	if (l->heard_count == GT_LIBRARIES_HEARD || !is_wanted(l, m->path))
+		return;
+	l->heard[l->heard_count].pid = pid;
+	l->heard[l->heard_count].mapping = *m;
+	l->heard[l->heard_count++].mapping.path = gt_strdup(m->path);
+}
+
+/* Probes the files that were heard of: their processes may have ended. */
+static void add_heard(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)
+{
+	size_t done = 0;
+
+	while (done < l->heard_count && !has_probed_enough(l)) {
+		struct gt_heard_library *h = &l->heard[done++];
+		struct candidate c = { .path = h->mapping.path, .pid = h->pid };
+		size_t known = l->count;
+
+		c.api = gt_library_api(c.path);
+		c.fd = gt_mapping_open(&h->mapping, h->pid);
+		if (c.fd >= 0 && found_in(l, h->pid) < GT_LIBRARIES_OF_PROCESS) {
+			l->usable = 0;
+			add(l, &c);
+			if (l->count > known) {
+				note_early(l, h->pid);
+				scanned(context, h->pid, known);
+			}
+		}
+		if (c.fd >= 0)
+			close(c.fd);
+		free(h->mapping.path);
+	}
+	l->heard_count -= done;
+	memmove(l->heard, l->heard + done, l->heard_count * sizeof *l->heard);
+}
+
 void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)
 {
 	size_t count = l->queue_count, i = 0;
 	struct gt_error unused;
 
 	l->pause_at = l->probed + PROBED_AT_ONCE;
+	add_heard(l, scanned, context);
 	while (i < count && i < SCANNED_AT_ONCE && !has_probed_enough(l)) {
 		uint32_t pid = l->queue[i++];
 		size_t known = l->count;

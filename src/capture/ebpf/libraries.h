@@ -27,6 +27,8 @@ enum {
 	GT_LIBRARIES_OF_PROCESS = 16, /* files that one process can have probed … */
 	GT_LIBRARIES_MAX = 256,       /* … and all together */
 	GT_LIBRARIES_DROPPED = 8,     /* processes whose further libraries are counted */
+	GT_LIBRARIES_HEARD = 32,      /* libraries loaded since the last scan, at most */
+	GT_LIBRARIES_PLAIN = 64,      /* programs that are not read again */
 };
 
 /* A process with more libraries than are probed. */
@@ -48,9 +50,20 @@ struct gt_libraries {
 	size_t early_count, early_room;
 	uint32_t *queue; /* processes to scan */
 	size_t queue_count, queue_room;
+	struct gt_heard_library {
+		uint32_t pid;
+		struct gt_mapping mapping;
+	} heard[GT_LIBRARIES_HEARD]; /* loaded a moment ago, by processes that may have ended */
+	size_t heard_count;
 	size_t probed;   /* files so far … */
 	size_t pause_at; /* … and how many end a scan, with is_unfinished set; 0: none do */
 	bool is_unfinished;
+	struct gt_plain_program {
+		dev_t dev;
+		ino_t ino;
+		int64_t mtime_ns;
+	} plain[GT_LIBRARIES_PLAIN]; /* programs that have no library linked into them */
+	size_t plain_count;          /* of all so far: the oldest are overwritten */
 	size_t usable; /* libraries of the last process scanned whose functions are probed */
 	struct gt_dropped_libraries dropped[GT_LIBRARIES_DROPPED];
 	size_t dropped_count;
@@ -84,7 +97,12 @@ bool gt_libraries_scan_program(struct gt_libraries *l, uint32_t pid);
  * (a:b:c). A file there that cannot be probed is skipped, and marked is_refused.
  */
 void gt_libraries_installed(struct gt_libraries *l, const char *path);
-/* Makes gt_libraries_scan_queued scan a process, or every process. */
+/*
+ * Makes gt_libraries_scan_queued probe a library that a process has just mapped, also if the
+ * process has ended by then, and scan the process. The mapping is copied.
+ */
+void gt_libraries_hear(struct gt_libraries *l, uint32_t pid, const struct gt_mapping *m);
+/* Makes it scan a process, or every process. */
 void gt_libraries_queue(struct gt_libraries *l, uint32_t pid);
 void gt_libraries_queue_all(struct gt_libraries *l);
 /* `known`: how many libraries were in the list before. */

@@ -13,10 +13,16 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { PAGES = 32, RECORD_MAX = 8192 };
+enum {
+	PAGES_LEAST = 32, /* of a processor's ring … */
+	PAGES_MOST = 128,
+	PAGES_ALL = 1024, /* … and of all together, if that many suffice */
+	RECORD_MAX = 8192,
+};
 
 struct gt_mapwatch_cpu {
 	int fd;
+	size_t pages; /* of the ring: a power of two */
 	struct perf_event_mmap_page *head;
 };
 
@@ -42,7 +48,7 @@ static int open_cpu(struct gt_mapwatch_cpu *c, int cpu)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
 		.sample_period = 1, .mmap = 1, .mmap2 = 1, .watermark = 1,
-		.wakeup_watermark = PAGES / 2 * 4096, .exclude_kernel = 1,
+		.wakeup_watermark = (uint32_t)(c->pages / 2 * page_size()), .exclude_kernel = 1,
 	};
 	/* clang-format on */
 	void *at;
@@ -50,7 +56,7 @@ static int open_cpu(struct gt_mapwatch_cpu *c, int cpu)
 	c->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (c->fd < 0)
 		return -errno;
-	at = mmap(NULL, (PAGES + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+	at = mmap(NULL, (c->pages + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
 	if (at == MAP_FAILED) {
 		int e = -errno;
 
@@ -64,10 +70,15 @@ static int open_cpu(struct gt_mapwatch_cpu *c, int cpu)
 int gt_mapwatch_open(struct gt_mapwatch *w)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t pages = PAGES_MOST;
 	int e = 0;
+
+	while (pages > PAGES_LEAST && pages * (size_t)cpus > PAGES_ALL)
+		pages /= 2;
 
 	*w = (struct gt_mapwatch){ .cpus = gt_alloc((size_t)cpus * sizeof *w->cpus) };
 	for (int i = 0; i < cpus; i++) {
+		w->cpus[w->count].pages = pages;
 		e = open_cpu(&w->cpus[w->count], i);
 		/* a processor that is switched off has no events */
 		if (e == -ENODEV || e == -ENXIO)
@@ -84,7 +95,7 @@ int gt_mapwatch_open(struct gt_mapwatch *w)
 void gt_mapwatch_close(struct gt_mapwatch *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		munmap(w->cpus[i].head, (PAGES + 1) * page_size());
+		munmap(w->cpus[i].head, (w->cpus[i].pages + 1) * page_size());
 		close(w->cpus[i].fd);
 	}
 	free(w->cpus);
@@ -95,7 +106,7 @@ void gt_mapwatch_close(struct gt_mapwatch *w)
 static void copy_out(const struct gt_mapwatch_cpu *c, uint64_t at, void *to, size_t size)
 {
 	const uint8_t *data = (const uint8_t *)c->head + page_size();
-	size_t ring = PAGES * page_size(), offset = at % ring, first = ring - offset;
+	size_t ring = c->pages * page_size(), offset = at % ring, first = ring - offset;
 
 	if (first > size)
 		first = size;

@@ -23,7 +23,7 @@ typedef void gt_mapwatch_fn(void *context, uint32_t pid, const struct gt_mapping
 /* Passes on the mappings made since the last call. False if some were lost. */
 bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *context);
 
-enum { GT_MAP_HISTORY_MAX = 2048 };
+enum { GT_MAP_HISTORY_MAX = 8192 };
 
 /*
  * The latest mappings of code, of all processes. A program that runs for a few milliseconds has

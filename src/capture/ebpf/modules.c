@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/unwind.h"
 
@@ -55,6 +56,11 @@ const char *gt_image_path(struct gt_image *image, uint32_t pid)
 		image->path = gt_strdup(path);
 	}
 	return image->path ? image->path : image->name;
+}
+
+bool gt_image_is_reachable(const struct gt_image *image)
+{
+	return image->path && leads_to(image->path, image);
 }
 
 static void find_cfi(struct gt_image *image, Elf *elf)
@@ -160,6 +166,15 @@ static bool is_of(const struct gt_image *image, const struct stat *st)
 	       image->file_size == (uint64_t)st->st_size && image->mtime_ns == mtime_of(st);
 }
 
+/* For a file that nobody leads to any more: the newest one that was read at that path. */
+static struct gt_image *find_past(const struct gt_images *images, const struct gt_mapping *m)
+{
+	for (size_t i = images->count; m->inode && i-- > 0;)
+		if (images->list[i]->ino == m->inode && !strcmp(images->list[i]->name, m->path))
+			return images->list[i];
+	return NULL;
+}
+
 struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid)
 {
 	int fd = gt_mapping_open(m, pid);
@@ -167,7 +182,7 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 	struct stat st;
 
 	if (fd < 0)
-		return NULL;
+		return find_past(images, m);
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		for (size_t i = 0; i < images->count && !image; i++)
 			if (is_of(images->list[i], &st))
@@ -185,7 +200,7 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 				GT_GROW(images->list, images->count, images->room);
 				images->list[images->count++] = image;
 				image->number = (uint32_t)images->count;
-				if (images->keep_open) {
+				if (images->keep_open || images->count <= GT_IMAGES_OPEN) {
 					image->fd = fd;
 					return image;
 				}
@@ -236,15 +251,6 @@ static struct gt_mapped *find_mapped(const struct gt_modules *m, const struct gt
 	return NULL;
 }
 
-static bool has_memory(uint32_t pid)
-{
-	struct gt_mappings maps;
-	int e = gt_mappings_read(&maps, pid);
-
-	gt_mappings_fini(&maps);
-	return !e;
-}
-
 /* The kernel lists mappings by address. */
 static void take_areas(struct gt_modules *m, const struct gt_mappings *maps)
 {
@@ -283,28 +289,14 @@ enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address)
 	return m->areas[low].is_code ? GT_GROUND_CODE : GT_GROUND_DATA;
 }
 
-bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
+/* Adds the mappings of code that are not known, and unmarks those that are. */
+static void take_code(struct gt_modules *m, struct gt_images *images, uint32_t pid,
+		      const struct gt_mappings *maps)
 {
-	struct gt_mappings maps;
-	bool moved = false, is_other;
-	size_t before = m->count, looked = 0, gone = 0;
+	size_t looked = 0;
 
-	m->is_stale = false;
-	m->looks++;
-	m->is_gone = gt_mappings_read(&maps, pid);
-	if (m->is_gone) {
-		if (!images->history)
-			return false;
-		/* ended: known modules stay, and the mapping history adds to them */
-		before = 0;
-		gt_map_history_of(&maps, images->history, pid);
-	} else {
-		take_areas(m, &maps);
-	}
-	for (size_t i = 0; i < before; i++)
-		m->list[i].gone = true;
-	for (size_t i = 0; i < maps.count; i++) {
-		const struct gt_mapping *at = &maps.list[i];
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct gt_mapping *at = &maps->list[i];
 		struct gt_image *image = NULL;
 		struct gt_mapped *known;
 		uint64_t bias;
@@ -325,24 +317,64 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 							  .bias = bias,
 							  .image = image };
 	}
+}
+
+/* Of a process that has ended: known modules stay, and the mapping history adds to them. */
+static void take_history(struct gt_modules *m, struct gt_images *images, uint32_t pid)
+{
+	struct gt_mappings maps;
+
+	if (!images->history)
+		return;
+	if (images->catch_up)
+		images->catch_up(images->context);
+	gt_map_history_of(&maps, images->history, pid);
+	take_code(m, images, pid, &maps);
+	gt_mappings_fini(&maps);
+}
+
+static bool is_ending(uint32_t pid)
+{
+	struct gt_process_state state;
+
+	return !gt_process_state_read(&state, pid) || state.is_ending;
+}
+
+bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
+{
+	struct gt_mappings maps;
+	size_t before = m->count, gone = 0;
+	bool is_other;
+
+	m->is_stale = false;
+	m->looks++;
+	m->is_gone = gt_mappings_read(&maps, pid);
+	if (m->is_gone) {
+		take_history(m, images, pid);
+		return false;
+	}
+	take_areas(m, &maps);
+	for (size_t i = 0; i < before; i++)
+		m->list[i].gone = true;
+	take_code(m, images, pid, &maps);
+	gt_mappings_fini(&maps);
 	for (size_t i = 0; i < before; i++)
 		gone += m->list[i].gone;
-	gt_mappings_fini(&maps);
-	moved = gone > 0;
 	/* it runs another program, of which these calls are not */
-	is_other = moved && gone == before;
+	is_other = gone && gone == before;
 	if (is_other) {
 		m->count = before;
 		m->area_count = 0;
 		m->is_gone = true;
 	}
+	if (!is_other && !is_ending(pid))
+		return gone;
 	/* a process that ended meanwhile showed only a part: keep what was known */
-	if (is_other || (moved && !has_memory(pid))) {
-		for (size_t i = 0; i < before; i++)
-			m->list[i].gone = false;
-		moved = false;
-	}
-	return moved;
+	for (size_t i = 0; i < before; i++)
+		m->list[i].gone = false;
+	if (!is_other)
+		take_history(m, images, pid);
+	return false;
 }
 
 void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent)

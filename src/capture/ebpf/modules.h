@@ -41,7 +41,7 @@ struct gt_image {
 	struct gt_python_image python;
 	struct gt_segment cfi;          /* .eh_frame; size 0: none */
 	struct gt_segment cfi_index;    /* .eh_frame_hdr; size 0: none */
-	int fd;                         /* kept open for the unwinder; -1: none */
+	int fd;                         /* kept open, for names and the unwinder; -1: none */
 	struct gt_unwind_table *unwind; /* created by unwind.c when first needed */
 };
 
@@ -51,14 +51,18 @@ struct gt_map_history;
 enum {
 	GT_MODULES_MAX = 4096, /* mappings of code that are looked at in a process */
 	GT_IMAGES_MAX = 16384,
+	GT_IMAGES_OPEN =
+		256, /* files that are kept open: they may be replaced, or their container end */
 };
 
 /* The images seen so far. */
 struct gt_images {
 	struct gt_image **list;
 	size_t count, room;
-	bool keep_open;                 /* for the unwinder */
-	struct gt_map_history *history; /* of processes that have ended; NULL: none */
+	bool keep_open;                  /* all of them, for the unwinder */
+	struct gt_map_history *history;  /* of processes that have ended; NULL: none */
+	void (*catch_up)(void *context); /* brings the history up to date; NULL: nothing does */
+	void *context;
 };
 
 void gt_images_fini(struct gt_images *images);
@@ -69,6 +73,8 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
  * see, the path goes through /proc of one of them: through `pid` if the one used so far has ended.
  */
 const char *gt_image_path(struct gt_image *image, uint32_t pid);
+/* True if its path, as recorded, still leads to it. */
+bool gt_image_is_reachable(const struct gt_image *image);
 /* Address minus ELF address, for the mapping of code in the image's file. */
 uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m);
 

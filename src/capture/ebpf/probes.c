@@ -24,12 +24,12 @@
 #include "capture/ebpf/unwind_tables.h"
 
 enum {
-	ATTACH_MULTI = 48,   /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
-	ATTACH_SESSION = 57, /* … and BPF_TRACE_UPROBE_SESSION */
-	FLAG_RETURN = 1,     /* BPF_F_UPROBE_MULTI_RETURN */
-	LOOP = 181,          /* BPF_FUNC_loop */
-	NEWS_BYTES = 256 << 10,
-	CLOSERS = 64,                      /* threads */
+	ATTACH_MULTI = 48,    /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
+	ATTACH_SESSION = 57,  /* … and BPF_TRACE_UPROBE_SESSION */
+	FLAG_RETURN = 1,      /* BPF_F_UPROBE_MULTI_RETURN */
+	LOOP = 181,           /* BPF_FUNC_loop */
+	NEWS_BYTES = 1 << 20, /* some seconds of hundreds of processes a second */
+	CLOSERS = 64,         /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
 };
 

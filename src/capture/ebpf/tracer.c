@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tracer.c - turns the records of the BPF programs into traces, one for each traced process. */
-#include "capture/ebpf/tracer.h"
+#include "capture/ebpf/tracer_state.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,52 +11,14 @@
 
 #include "base/mem.h"
 #include "base/process.h"
-#include "capture/ebpf/mapwatch.h"
-#include "capture/ebpf/python_search.h"
-#include "capture/ebpf/traced.h"
-#include "capture/ebpf/tracer_stacks.h"
 
 enum { DRAINS_MAX = 16 };
-
-struct gt_tracer {
-	struct gt_tracer_options options;
-	struct gt_traced_place place;
-	struct gt_stack_budget budget; /* of the stacks of all processes */
-	int error;                     /* of the first trace that could not be made */
-	struct gt_probes *probes;
-	struct gt_libraries libraries;
-	struct gt_images images;
-	struct gt_python_search pythons;
-	struct gt_mapwatch mapwatch;
-	struct gt_map_history map_history;
-	struct gt_traced_set processes;
-	struct gt_traced *last; /* the process of the last call */
-	struct gt_wanted wanted;
-	struct gt_tracer_stacks stacks;
-	uint64_t looked_ns; /* when libraries were last searched for, without mapwatch */
-	int epoll;
-	bool stopped;
-	bool has_library;  /* gt_tracer_has_library */
-	bool threads_over; /* threads have ended since the last drain */
-};
-
-static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
-			     uint32_t parent)
-{
-	struct gt_traced *p = gt_traced_set_add(&t->processes, pid, start, exec);
-
-	p->parent = parent;
-	p->stacks.tree.budget = &t->budget;
-	p->contexts.has_unseen = p->is_late = gt_libraries_was_early(&t->libraries, pid);
-	/* libraries that it mapped before we knew that it is traced */
-	for (size_t k = 0; k < t->libraries.count; k++)
-		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
-	return p;
-}
 
 /* Ends the process's trace and forgets the process. */
 static void end(struct gt_tracer *t, struct gt_traced *p)
 {
+	struct gt_process_state state;
+
 	gt_traced_set_remove(&t->processes, p);
 	if (t->last == p)
 		t->last = NULL;
@@ -66,59 +28,12 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 		gt_traced_exit(p, p->exit_code);
 	else if (p->has_execed)
 		gt_traced_exec(p);
-	else if (!p->is_over)
+	else if (!p->is_over && gt_process_state_read(&state, p->pid) && !state.has_ended)
 		gt_traced_let_go(p);
 	if (p->is_seen && t->options.listener.ended)
 		t->options.listener.ended(t->options.listener.context, p);
 	gt_tracer_stacks_end(&t->stacks, p);
 	gt_traced_free(p);
-}
-
-static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
-{
-	struct gt_traced *parent = gt_traced_set_by_pid(&t->processes, e->parent), *p;
-
-	if (gt_traced_set_find(&t->processes, e->pid, e->start, e->exec))
-		return;
-	/* when all processes are traced, those without calls are of no interest yet */
-	if (t->options.probes.everyone && (!parent || !parent->is_known))
-		return;
-	p = add(t, e->pid, e->start, e->exec, e->parent);
-	if (parent) {
-		gt_modules_inherit(&p->modules, &parent->modules);
-		gt_tracer_stacks_fork(parent, p);
-		memcpy(p->name, parent->name, sizeof p->name);
-		p->is_wanted = parent->is_wanted && !t->options.probes.no_children;
-	}
-}
-
-static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
-{
-	struct gt_traced_set *f = &t->processes;
-
-	for (struct gt_traced *p = gt_traced_set_by_pid(f, e->pid); p; p = p->next)
-		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec) {
-			p->has_execed |= !p->is_over;
-			gt_traced_set_over(f, p, &e->lost);
-		}
-	/* whatever was mapped before is gone */
-	gt_libraries_forget(&t->libraries, e->pid);
-	gt_tracer_stacks_exec(&t->stacks, e->pid);
-	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
-		add(t, e->pid, e->start, e->exec, e->parent);
-	/* it may have a library linked into it */
-	if (!t->options.probes.everyone)
-		gt_libraries_queue(&t->libraries, e->pid);
-}
-
-static void judge(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_event *e)
-{
-	p->is_wanted =
-		p->is_wanted || gt_wanted_now(&t->wanted, e, p->start,
-					      gt_map_history_program(&t->map_history, e->pid));
-	p->is_unwanted = !p->is_wanted;
-	if (p->is_unwanted)
-		gt_probes_ignore(t->probes, p->pid);
 }
 
 static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
@@ -128,12 +43,13 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 
 	if (p)
 		p->modules.is_stale = true;
+	gt_parents_stale(&t->parents, pid);
 	if (gt_python_is_likely(mapping->path) && (p || gt_probes_has_target(t->probes, pid)))
 		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
 	if (gt_library_api(mapping->path) >= 0)
-		gt_libraries_queue(&t->libraries, pid);
+		gt_libraries_hear(&t->libraries, pid, mapping);
 }
 
 static void look_everywhere(struct gt_tracer *t)
@@ -146,46 +62,16 @@ static void look_everywhere(struct gt_tracer *t)
 	}
 }
 
-/* Hears of the mappings made so far; where some were lost, everything is searched. */
-static void take_mappings(struct gt_tracer *t)
+/*
+ * Hears of the mappings made so far; where some were lost, everything is searched. Also for
+ * gt_images, when a process has ended and these are all that is left of it.
+ */
+static void take_mappings(void *context)
 {
+	struct gt_tracer *t = context;
+
 	if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
 		look_everywhere(t);
-}
-
-static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
-{
-	struct gt_traced *p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
-
-	if (!p)
-		p = add(t, e->pid, e->start, e->exec, e->parent);
-	p->parent = e->parent;
-	if (!p->is_wanted && !p->is_unwanted)
-		judge(t, p, e);
-	if (!p->is_known) {
-		p->is_known = true;
-		gt_traced_name(p, e->name);
-		gt_tracer_stacks_adopt(&t->stacks, p);
-		/* it may have ended already: then these are all that is left of it */
-		take_mappings(t);
-		gt_modules_look(&p->modules, &t->images, p->pid);
-		gt_tracer_stacks_prepare(&t->stacks, p);
-	}
-	gt_traced_thread(p, e->tid, e->name);
-}
-
-static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
-{
-	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, e->pid);
-
-	for (; p; p = p->next) {
-		if (p->pid != e->pid || p->start != e->start || p->is_over)
-			continue;
-		p->has_exited = true;
-		p->exit_code = e->exit_code;
-		gt_libraries_forget(&t->libraries, e->pid);
-		gt_traced_set_over(&t->processes, p, &e->lost);
-	}
 }
 
 /* A process has been scanned: the libraries from number `known` on are new. */
@@ -193,13 +79,12 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 {
 	struct gt_tracer *t = context;
 	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
+	bool is_wanted = t->options.probes.everyone ?
+				 gt_wanted_early(&t->wanted, pid,
+						 gt_map_history_program(&t->map_history, pid)) :
+				 gt_probes_has_target(t->probes, pid);
 
-	if (t->libraries.usable)
-		t->has_library |=
-			t->options.probes.everyone ?
-				gt_wanted_early(&t->wanted, pid,
-						gt_map_history_program(&t->map_history, pid)) :
-				gt_probes_has_target(t->probes, pid);
+	t->has_library |= t->libraries.usable && is_wanted;
 	/* at first, most processes of the machine use none of the libraries */
 	if (t->libraries.is_settled || gt_libraries_was_early(&t->libraries, pid))
 		gt_python_search(&t->pythons, pid);
@@ -209,28 +94,7 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 	}
 	for (size_t i = known; i < t->libraries.count; i++) {
 		t->libraries.list[i].late_pid = pid;
-		t->libraries.list[i].is_late = p || t->options.probes.everyone;
-	}
-}
-
-static void take_news(void *context, const void *record, size_t size)
-{
-	const struct gt_probe_event *e = record;
-	struct gt_tracer *t = context;
-	struct gt_traced *p;
-
-	if (size < sizeof *e)
-		return;
-	switch ((enum gt_probe_news)e->news) {
-	case GT_NEWS_THREAD: on_thread(t, e); break;
-	case GT_NEWS_FORK: on_fork(t, e); break;
-	case GT_NEWS_EXEC: on_exec(t, e); break;
-	case GT_NEWS_END: on_end(t, e); break;
-	case GT_NEWS_THREAD_END:
-		p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
-		if (p)
-			t->threads_over |= gt_traced_thread_end(p, e->tid);
-		break;
+		t->libraries.list[i].is_late = p || (is_wanted && t->options.probes.everyone);
 	}
 }
 
@@ -253,11 +117,11 @@ static struct gt_traced *process_of(struct gt_tracer *t, uint32_t pid, uint64_t 
 
 	/* news of it (its parent, its name) came before the record, on the other ring */
 	if (!p || !p->is_known || !gt_traced_has_thread(p, tid)) {
-		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
+		gt_ring_drain(gt_probes_news(t->probes), gt_tracer_take_news, t);
 		p = known_process(t, pid, start, exec);
 	}
 	if (!p)
-		p = add(t, pid, start, exec, 0);
+		p = gt_tracer_add(t, pid, start, exec, 0);
 	t->last = p;
 	return p;
 }
@@ -300,7 +164,7 @@ static void take_call(void *context, const void *record, size_t size)
 		return;
 	p = process_of(t, c->pid, c->start, c->exec, c->tid);
 	if (!p->is_wanted && !p->is_unwanted)
-		judge(t, p, &(struct gt_probe_event){ .pid = c->pid });
+		gt_tracer_judge(t, p, &(struct gt_probe_event){ .pid = c->pid });
 	if (p->is_unwanted)
 		return;
 	if (!p->is_seen) {
@@ -372,7 +236,7 @@ static bool take_all(struct gt_tracer *t)
 	uint64_t known;
 
 	for (int i = 0; i < DRAINS_MAX; i++) {
-		gt_ring_drain(news, take_news, t);
+		gt_ring_drain(news, gt_tracer_take_news, t);
 		known = *news->consumer;
 		if (!gt_ring_drain(calls, take_call, t))
 			return false;
@@ -423,7 +287,8 @@ void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds)
 	struct epoll_event events[2];
 
 	/* libraries that are to be probed do not wait: their first calls are missed */
-	epoll_wait(t->epoll, events, 2, t->libraries.queue_count ? 0 : (int)milliseconds);
+	epoll_wait(t->epoll, events, 2,
+		   t->libraries.queue_count || t->libraries.heard_count ? 0 : (int)milliseconds);
 }
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
@@ -443,6 +308,8 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->libraries.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
 	t->images.history = &t->map_history;
+	t->images.catch_up = take_mappings;
+	t->images.context = t;
 	t->pythons.probes = options->probes.python ? t->probes : NULL;
 	t->pythons.images = &t->images;
 	gt_mapwatch_open(&t->mapwatch);
@@ -482,6 +349,7 @@ void gt_tracer_free(struct gt_tracer *t)
 	gt_libraries_fini(&t->libraries);
 	gt_images_fini(&t->images);
 	gt_map_history_fini(&t->map_history);
+	gt_parents_fini(&t->parents);
 	free(t);
 }
 
@@ -505,6 +373,7 @@ struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t)
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 {
 	struct gt_process_state state;
+	struct gt_traced *p;
 	int e;
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
@@ -514,11 +383,19 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	if (e)
 		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));
 	/* it may have ended before the kernel knew that its end is of interest */
-	if (!gt_process_state_read(&state, pid) || state.has_ended)
+	if (!gt_process_state_read(&state, pid) || state.has_ended) {
 		gt_probes_untarget(t->probes, pid);
-	else
-		gt_tracer_stacks_follow(&t->stacks, pid);
+		return 0;
+	}
+	gt_tracer_stacks_follow(&t->stacks, pid);
 	gt_python_search(&t->pythons, pid);
+	if (gt_traced_set_by_pid(&t->processes, pid))
+		return 0;
+	/* now: it may end right after its first call, or its files be replaced */
+	p = gt_tracer_add(t, pid, 0, 0, 0);
+	gt_tracer_stacks_adopt(&t->stacks, p);
+	if (!p->modules.count)
+		gt_modules_look(&p->modules, &t->images, pid);
 	return 0;
 }
 
@@ -544,7 +421,8 @@ void gt_tracer_scan_all(struct gt_tracer *t)
 
 bool gt_tracer_is_idle(const struct gt_tracer *t)
 {
-	return gt_probes_is_idle(t->probes) && !gt_tracer_running(t);
+	/* their ends, if not lost, are in the ring */
+	return gt_probes_is_idle(t->probes);
 }
 
 size_t gt_tracer_running(const struct gt_tracer *t)
@@ -552,7 +430,7 @@ size_t gt_tracer_running(const struct gt_tracer *t)
 	size_t count = 0;
 
 	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));)
-		count += !p->is_unwanted;
+		count += !p->is_unwanted && p->start;
 	return count;
 }
 
@@ -572,6 +450,11 @@ void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_
 	/* a start, an end or an exec that nobody knows of changes what all calls mean */
 	*first_ns = news ? 1 : stray.first_ns;
 	*last_ns = news ? UINT64_MAX : stray.last_ns;
+}
+
+const struct gt_images *gt_tracer_images(const struct gt_tracer *t)
+{
+	return &t->images;
 }
 
 bool gt_tracer_has_all_images(const struct gt_tracer *t)

@@ -29,7 +29,7 @@ struct gt_traced_pool {
 
 struct gt_traced {
 	uint32_t pid, parent, exec;
-	uint64_t start;    /* ns since boot */
+	uint64_t start;    /* ns since boot; 0: the kernel has not said yet, nor `exec` */
 	uint64_t first_ns; /* of its first call */
 	char name[64];     /* of the program, without its folder */
 	struct gt_modules modules;
@@ -120,6 +120,8 @@ size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
 /* When calls were lost that may be of any process: first 0: never; last UINT64_MAX: without end. */
 void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns);
+/* The programs and libraries that traced processes have mapped. */
+const struct gt_images *gt_tracer_images(const struct gt_tracer *t);
 /* True when so many files are mapped as code that frames in further ones have no names. */
 bool gt_tracer_has_all_images(const struct gt_tracer *t);
 /* Calls whose stack did not fit into the memory for stacks. */

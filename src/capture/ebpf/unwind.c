@@ -107,6 +107,9 @@ void gt_unwind_forget(struct gt_image *image)
 {
 	gt_unwind_table_free(image->unwind);
 	image->unwind = NULL;
+	/* names may need it: its path may lead to another file by then */
+	if (image->number <= GT_IMAGES_OPEN)
+		return;
 	if (image->fd >= 0)
 		close(image->fd);
 	image->fd = -1;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/probes.h"
 #include "capture/ebpf/tracer.h"
+#include "cli/attach/kept_files.h"
 #include "cli/attach/live_view.h"
 #include "cli/attach/targets.h"
 #include "cli/cli.h"
@@ -41,6 +43,7 @@ enum {
 	DRAIN_MS = 50,            /* how often the ring is emptied */
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds fit into 64 bits */
 	RING_MAX = 1 << 30,
+	AHEAD = -10, /* nice */
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -136,9 +139,11 @@ struct attach {
 	struct gt_tracer *tracer;
 	struct gt_attach_live live;
 	struct gt_info *info;
+	struct gt_kept_files kept;
 	struct gt_folder made;
 	char folder[PATH_MAX];
-	char **argv;     /* of the command; NULL: none */
+	char **argv; /* of the command; NULL: none */
+	int nice_before;
 	pid_t child;     /* 0: none */
 	int release;     /* a pipe: a byte written to it lets the child run the command */
 	int refusal;     /* a pipe: why exec failed in the child; exec closes it */
@@ -415,13 +420,31 @@ static int report(const struct attach *a)
 	struct gt_view v = { 0 };
 	struct gt_error error;
 
-	if (a->settings.quiet)
+	if (a->settings.quiet && !a->kept.count)
 		return GT_EXIT_DONE;
-	if (gt_end_report_open(&v, a->folder, a->out, &own, &error))
+	if (gt_end_report_open(&v, a->folder, a->out, &own, a->kept.count ? a->kept.search : NULL,
+			       &error))
 		return gt_fail("%s", error.text);
-	gt_end_report_print(&v, a->out);
+	/* later nobody can name what lies in these files */
+	if (a->kept.count && gt_end_report_save_names(&v, true, &error))
+		gt_tell("%s; the recorded events can still be read", error.text);
+	if (!a->settings.quiet)
+		gt_end_report_print(&v, a->out);
 	gt_end_report_close(&v);
 	return GT_EXIT_DONE;
+}
+
+/*
+ * Ahead of programs that use every processor: names are read while processes live, and the ring is
+ * emptied in time. The tracer takes a few milliseconds a second.
+ */
+static int get_ahead(void)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+
+	if (before > AHEAD)
+		setpriority(PRIO_PROCESS, 0, AHEAD);
+	return before;
 }
 
 static int prepare(struct attach *a, struct gt_error *error)
@@ -444,6 +467,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 		gt_folder_undo(&a->made);
 		return e;
 	}
+	a->nice_before = get_ahead();
 	/* only now: without privileges, another user's folder could be neither restored nor removed
 	 */
 	gt_folder_commit(a->folder);
@@ -478,6 +502,7 @@ static int run(struct attach *a)
 	warn_of_libraries(a);
 	announce(a);
 	follow(a);
+	setpriority(PRIO_PROCESS, 0, a->nice_before);
 	lost = gt_tracer_lost(a->tracer);
 	gt_tracer_lost_times(a->tracer, &first_ns, &last_ns);
 	e = gt_tracer_error(a->tracer);
@@ -492,6 +517,7 @@ static int run(struct attach *a)
 			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
 	if (gt_tracer_has_tables(a->tracer))
 		gt_info_set(a->info, "unwind", "tables");
+	gt_kept_files_take(&a->kept, a->tracer);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	if (lost) {
@@ -500,6 +526,7 @@ static int run(struct attach *a)
 	}
 	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
+	gt_kept_files_fini(&a->kept);
 	if (!verdict && is_untracked)
 		verdict = GT_EXIT_UNTRACKED;
 	if (e)

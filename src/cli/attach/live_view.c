@@ -145,7 +145,9 @@ static void add_frames(struct gt_attach_names *n, struct found *frames,
 	/* a return address points behind the call */
 	struct gt_frame plain = { .offset = at->address - 1 };
 	const struct gt_frame *names;
+	const char *path;
 	size_t count, size;
+	char kept[64];
 	int module;
 
 	if (at->text)
@@ -155,9 +157,14 @@ static void add_frames(struct gt_attach_names *n, struct found *frames,
 	/* as the process knows it, in a container too */
 	plain.module = gt_intern_get(
 		n->paths, gt_intern(n->paths, at->image->name, strlen(at->image->name) + 1), &size);
+	path = gt_image_path(at->image, process->pid);
+	if (at->image->fd >= 0 && !gt_image_is_reachable(at->image)) {
+		snprintf(kept, sizeof kept, "/proc/self/fd/%d", at->image->fd);
+		path = kept;
+	}
 	module = gt_symbolizer_module(
 		n->symbolizer,
-		&(struct gt_symbol_module){ .path = gt_image_path(at->image, process->pid),
+		&(struct gt_symbol_module){ .path = path,
 					    .build_id = at->image->build_id,
 					    .build_id_size = at->image->build_id_size,
 					    .size_bytes = at->image->file_size,

@@ -367,11 +367,11 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	struct gt_error error;
 	int verdict;
 
-	if (gt_end_report_open(&v, run->folder, stderr, &own, &error)) {
+	if (gt_end_report_open(&v, run->folder, stderr, &own, NULL, &error)) {
 		gt_tell("%s", error.text);
 		return gt_fail_options_fails(fail) ? GT_EXIT_UNTRACKED : GT_EXIT_DONE;
 	}
-	if (gt_end_report_save_names(&v, &error))
+	if (gt_end_report_save_names(&v, false, &error))
 		gt_tell("%s; the recorded events can still be read", error.text);
 	gt_fail_options_apply(fail, &v);
 	if (gt_fail_options_is_set(fail)) {
