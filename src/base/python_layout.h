@@ -45,6 +45,39 @@ struct gt_python_layout {
 	uint32_t next_interpreter, threads;
 };
 
+/*
+ * What tells the texts of a code object from others that had their addresses: code that a program
+ * makes as it runs is freed, and the next may get the same addresses for all its parts.
+ */
+struct gt_python_marks {
+	uint64_t file_hash, name_hash; /* which a str keeps */
+	uint64_t lines[5];             /* of the line table: size, hash, first bytes */
+};
+
+enum {
+	GT_PYTHON_STR_HASH = 24,   /* where a str keeps it, */
+	GT_PYTHON_BYTES_SIZE = 16, /* and bytes their size, before their hash, */
+	GT_PYTHON_BYTES = 32,      /* and what they contain */
+};
+
+/* A number for the marks; what lies beyond the line table is ignored. */
+static inline uint64_t gt_python_content(const struct gt_python_marks *marks)
+{
+	uint64_t sum = marks->file_hash * 0xbf58476d1ce4e5b9u + marks->name_hash;
+	uint64_t size = marks->lines[0];
+
+	sum += size * 0x94d049bb133111ebu;
+	/* its hash, lines[1], is unknown until somebody asks for it */
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t left = size < 8 * i ? 0 : size - 8 * i, word = marks->lines[2 + i];
+
+		if (left < 8)
+			word &= ((uint64_t)1 << 8 * left) - 1;
+		sum += word * (0x9e3779b97f4a7c15u + 2 * i * i);
+	}
+	return sum ^ sum >> 29;
+}
+
 #ifndef __BPF__
 /* False for an unknown version. `runtime` is the start of _PyRuntime, or NULL. */
 bool gt_python_layout_of(struct gt_python_layout *layout, unsigned minor, const void *runtime);

@@ -35,9 +35,9 @@ static _Atomic uint64_t searched_ns;
 static _Atomic int checked_stacks = CHECKED_STACKS;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A place in code and its number; the pointers differ when new code has an old one's address. */
+/* A place in code and its number; the rest differs when new code has an old one's address. */
 static struct code_place {
-	uint64_t code, instruction, file, name, lines;
+	uint64_t code, instruction, file, name, lines, content;
 	uint64_t number;
 } cache[CACHED];
 
@@ -61,14 +61,19 @@ static bool is_pointer(uint64_t word)
 	return word >= 4096 && word < UINT64_C(1) << 47 && !(word & 7);
 }
 
-static bool read_word(uint64_t *out, uint64_t from)
+static bool read_bytes(void *out, uint64_t from, size_t size)
 {
 	if (!is_pointer(from & ~UINT64_C(7)))
 		return false;
 	if (atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0)
-		return read_safely(out, from, sizeof *out);
-	memcpy(out, (const void *)(uintptr_t)from, sizeof *out);
+		return read_safely(out, from, size);
+	memcpy(out, (const void *)(uintptr_t)from, size);
 	return true;
+}
+
+static bool read_word(uint64_t *out, uint64_t from)
+{
+	return read_bytes(out, from, sizeof *out);
 }
 
 /* A str as UTF-8, cut to GT_PYTHON_TEXT at its start. */
@@ -116,6 +121,24 @@ static uint64_t describe(const struct code_place *p, gt_python_number_fn *number
 	return number(&frame);
 }
 
+/* What the texts of code contain that is of no file ("<string>"): 0 for other code. */
+static uint64_t content_of(const struct code_place *p)
+{
+	struct gt_python_marks m = { 0 };
+	size_t size;
+	char first = 0;
+
+	if (!read_bytes(&first, p->file + python.layout.ascii, 1) || first != '<' ||
+	    !read_word(&m.file_hash, p->file + GT_PYTHON_STR_HASH) ||
+	    !read_word(&m.name_hash, p->name + GT_PYTHON_STR_HASH) ||
+	    !read_word(&m.lines[0], p->lines + GT_PYTHON_BYTES_SIZE))
+		return 0;
+	size = m.lines[0] < sizeof m.lines - 16 ? m.lines[0] : sizeof m.lines - 16;
+	if (!size || !read_bytes(&m.lines[2], p->lines + GT_PYTHON_BYTES, size))
+		return 0;
+	return gt_python_content(&m);
+}
+
 /* The number of a place in code; 0 if there is no code object. */
 static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_fn *number)
 {
@@ -128,8 +151,10 @@ static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_
 	    !read_word(&fresh.name, code + python.layout.name) ||
 	    !read_word(&fresh.lines, code + python.layout.lines))
 		return 0;
+	fresh.content = content_of(&fresh);
 	if (p->number && p->code == code && p->instruction == instruction &&
-	    p->file == fresh.file && p->name == fresh.name && p->lines == fresh.lines)
+	    p->file == fresh.file && p->name == fresh.name && p->lines == fresh.lines &&
+	    p->content == fresh.content)
 		return p->number;
 	fresh.number = describe(&fresh, number);
 	*p = fresh;

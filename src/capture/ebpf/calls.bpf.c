@@ -356,6 +356,10 @@ static __always_inline int entered(struct pt_regs *ctx)
 
 	if (!is_wanted(pid))
 		return 1;
+	if (id >= GT_PROBE_PYTHON) {
+		meet_python(ctx, pid, id - GT_PROBE_PYTHON);
+		return 1;
+	}
 	if (id >= GT_PROBE_ROWS) {
 		note_callback(pid);
 		return 1;

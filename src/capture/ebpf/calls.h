@@ -12,12 +12,13 @@ typedef __u64 uint64_t;
 #endif
 
 enum {
-	GT_PROBE_ROWS = 1024, /* rows of the function table at most; beyond: functions that
-			       * register callbacks */
-	GT_PROBE_WORDS = 8,   /* arguments of a call that are kept */
-	GT_PROBE_COPIES = 8,  /* words that arguments point to */
-	GT_PROBE_EFFECTS = 4, /* effects of one call */
-	GT_PROBE_ARRAY = 128, /* handles of an array, plus one; those beyond count as lost */
+	GT_PROBE_ROWS = 1024,   /* rows of the function table at most; beyond: functions that
+				 * register callbacks, then … */
+	GT_PROBE_PYTHON = 2048, /* … those that show that a program starts Python */
+	GT_PROBE_WORDS = 8,     /* arguments of a call that are kept */
+	GT_PROBE_COPIES = 8,    /* words that arguments point to */
+	GT_PROBE_EFFECTS = 4,   /* effects of one call */
+	GT_PROBE_ARRAY = 128,   /* handles of an array, plus one; those beyond count as lost */
 	GT_PROBE_FRAMES = 127,
 	GT_PROBE_DEPTH = 4,   /* nested calls of one thread */
 	GT_PROBE_NONE = 0xff, /* in place of an index: there is none */

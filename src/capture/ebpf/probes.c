@@ -409,6 +409,12 @@ void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_p
 	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.pythons), &pid, row, BPF_ANY);
 }
 
+void gt_probes_python_entry(struct gt_probes *p, uint32_t number,
+			    const struct gt_probe_python_entry *entry)
+{
+	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.python_entries), &number, entry, BPF_ANY);
+}
+
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)
 {
 	struct gt_probe_target target = { 0 };
@@ -524,11 +530,12 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 	/* by descriptor: it works for any name, in any container */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	wanted = gt_alloc(count * sizeof *wanted);
-	/* registrations of callbacks are of use only where the return need not be probed */
+	/* others than calls are of use only where the return need not be probed */
 	for (size_t i = 0; i < count; i++)
 		if (p->way == GT_PROBES_SESSION || points[i].row < GT_PROBE_ROWS)
 			wanted[n++] = points[i];
-	e = p->way == GT_PROBES_PERF ? attach_perf(p, path, wanted, n) :
+	e = !n                       ? 0 :
+	    p->way == GT_PROBES_PERF ? attach_perf(p, path, wanted, n) :
 				       attach_multi(p, path, wanted, n);
 	free(wanted);
 	if (!e)

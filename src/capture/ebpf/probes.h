@@ -71,6 +71,10 @@ bool gt_probes_is_idle(const struct gt_probes *p);
 void gt_probes_ignore(struct gt_probes *p, uint32_t pid);
 /* Says where the interpreter of a process is. */
 void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_python *row);
+/* Describes a function of Python for whoever runs it, once it is probed as GT_PROBE_PYTHON +
+ * number. */
+void gt_probes_python_entry(struct gt_probes *p, uint32_t number,
+			    const struct gt_probe_python_entry *entry);
 /* Calls of a process that have been lost so far; 0: of processes that are not followed. */
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* The number of all processes; also sets the number of lost news. */

@@ -31,7 +31,8 @@ enum {
 	PYTHON_KEYS_IN_BLOCK = 32,
 	PYTHON_KNOWN = 64, /* code objects that a thread remembers */
 	PYTHON_FRESH_NS = 1000000,
-	PYTHON_BOUND = 8, /* in a thread state's status: it is the one that its thread uses */
+	PYTHON_WRONG_KEY = 1, /* in place of a thread state: where the key should be is none */
+	PYTHON_BOUND = 8,     /* in a thread state's status: it is the one that its thread uses */
 };
 
 const volatile bool has_python; /* Python's frames are wanted */
@@ -43,6 +44,13 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct gt_probe_python);
 } pythons SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_PROBE_PYTHON_ENTRIES);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_python_entry);
+} python_entries SEC(".maps");
 
 struct python_code_key {
 	uint32_t pid, exec;
@@ -66,7 +74,8 @@ struct python_known {
 	uint64_t code, words;
 	uint64_t sent;       /* the identity under which its texts have been sent */
 	uint64_t checked_ns; /* when it was read; 0: it must be read each time */
-	uint64_t is_made;    /* as the program runs: it has no file */
+	uint64_t met_ns;
+	uint64_t is_made; /* as the program runs: it has no file */
 };
 
 /* Buffers of a thread. */
@@ -78,7 +87,7 @@ struct python_thread {
 	uint64_t window_at, window_bytes;
 	uint64_t window[PYTHON_WINDOW]; /* frames lie side by side, from 3.11 on */
 	uint64_t code[PYTHON_WORDS];
-	struct gt_probe_python_marks marks;
+	struct gt_python_marks marks;
 	struct python_known known[PYTHON_KNOWN];
 	struct gt_probe_python_stack stack;
 	struct gt_probe_python_frame frames[GT_PROBE_FRAMES + 1];
@@ -118,8 +127,9 @@ static __always_inline uint64_t python_state_by_key(const struct gt_probe_python
 	t->slot_ns = 0;
 	tss = python_word(row->runtime + row->layout.key);
 	key = tss >> 32;
-	if (!(uint32_t)tss || key >= PYTHON_KEYS)
-		return 0;
+	/* a flag, which is 1, and the key */
+	if ((uint32_t)tss != 1 || key >= PYTHON_KEYS)
+		return PYTHON_WRONG_KEY;
 	block = python_word(t->thread + row->specific + 8 * (key / PYTHON_KEYS_IN_BLOCK));
 	if (!block)
 		return 0;
@@ -193,13 +203,16 @@ static __always_inline void find_python_state(const struct gt_probe_python *row,
 static __always_inline uint64_t python_frame(const struct gt_probe_python *row,
 					     struct python_thread *t, struct task_struct *task)
 {
-	uint64_t frame;
+	uint64_t frame, state;
 
 	t->thread = BPF_CORE_READ((struct task_struct___python *)task, thread.fsbase);
-	if (row->layout.key)
-		t->state = python_state_by_key(row, t);
-	else
+	state = row->layout.key ? python_state_by_key(row, t) : PYTHON_WRONG_KEY;
+	/* the list is slower to search, but its place is published: the key may have moved */
+	if (row->layout.threads && state &&
+	    (state == PYTHON_WRONG_KEY || !is_python_state_of(row, state, t->thread)))
 		find_python_state(row, t);
+	else
+		t->state = state;
 	if (!is_python_pointer(t->state))
 		return 0;
 	frame = python_word(t->state + row->layout.frame);
@@ -235,15 +248,15 @@ static __always_inline uint32_t python_first_line(const struct gt_probe_python *
 static __always_inline uint64_t python_content(const struct gt_probe_python *row,
 					       struct python_thread *t)
 {
-	struct gt_probe_python_marks *m = &t->marks;
+	struct gt_python_marks *m = &t->marks;
 
 	m->file_hash = python_word(PYTHON_FIELD(t->code, row->layout.file) + GT_PYTHON_STR_HASH);
 	m->name_hash = python_word(PYTHON_FIELD(t->code, row->layout.name) + GT_PYTHON_STR_HASH);
 	if (bpf_probe_read_user(
-		    m->line_head, sizeof m->line_head,
+		    m->lines, sizeof m->lines,
 		    (void *)(PYTHON_FIELD(t->code, row->layout.lines) + GT_PYTHON_BYTES_SIZE)))
-		__builtin_memset(m->line_head, 0, sizeof m->line_head);
-	return gt_probe_python_content(m);
+		__builtin_memset(m->lines, 0, sizeof m->lines);
+	return gt_python_content(m);
 }
 
 /* True for a text in brackets: the file "<string>", the function "<module>". */
@@ -309,7 +322,7 @@ static __always_inline void fill_python_code(const struct gt_probe_python *row,
 				w->code.line_bytes = 0;                                            \
 				w->code.unread = 1;                                                \
 			} else if (bpf_probe_read_user(w->lines, WITHIN(size, 2 * (room)),         \
-						       (void *)(lines + 32))) {                    \
+						       (void *)(lines + GT_PYTHON_BYTES))) {       \
 				w->code.line_bytes = 0;                                            \
 				w->code.unread = 1;                                                \
 			}                                                                          \
@@ -404,6 +417,19 @@ static __always_inline uint64_t python_frame_word(struct python_thread *t, uint6
 	return t->window[WITHIN((t->at - t->window_at + offset) / 8, PYTHON_WINDOW)];
 }
 
+/* Where a code object is remembered, or will be: in one of two places. */
+static __always_inline struct python_known *find_known_python(struct python_thread *t,
+							      uint64_t code)
+{
+	uint64_t at = code >> 5 ^ code >> 11;
+	struct python_known *a = &t->known[WITHIN(at, PYTHON_KNOWN)];
+	struct python_known *b = &t->known[WITHIN(at ^ 1, PYTHON_KNOWN)], *k;
+
+	k = a->code == code || (b->code != code && a->met_ns <= b->met_ns) ? a : b;
+	k->met_ns = t->stack.begun_ns;
+	return k;
+}
+
 /* One step of the walk, from frame t->at; 0 at its end. */
 __attribute__((noinline)) int step_python(const struct gt_probe_python *row,
 					  struct python_thread *t)
@@ -424,7 +450,7 @@ __attribute__((noinline)) int step_python(const struct gt_probe_python *row,
 		t->at = previous;
 		return 1;
 	}
-	k = &t->known[WITHIN(code >> 5 ^ code >> 11, PYTHON_KNOWN)];
+	k = find_known_python(t, code);
 	if (k->code == code && t->stack.begun_ns - k->checked_ns < PYTHON_FRESH_NS && k->sent)
 		t->identity = k->sent;
 	else if (!know_python_code(row, t, k, code))
@@ -473,6 +499,20 @@ __attribute__((noinline)) int send_python_stack(uint64_t begun_ns)
 						     sizeof(struct gt_probe_python_frame),
 			   BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+/* A process runs a function of a Python that is known: where it is says where all of it is. */
+static __always_inline void meet_python(struct pt_regs *ctx, uint32_t pid, uint32_t number)
+{
+	const struct gt_probe_python_entry *e = bpf_map_lookup_elem(&python_entries, &number);
+	struct gt_probe_python python;
+
+	if (!e || bpf_map_lookup_elem(&pythons, &pid))
+		return;
+	python = e->python;
+	python.runtime += ctx->rip - e->function;
+	python.code_type += ctx->rip - e->function;
+	bpf_map_update_elem(&pythons, &pid, &python, BPF_NOEXIST);
 }
 
 /* A child has its parent's Python, at the same addresses. */

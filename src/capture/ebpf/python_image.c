@@ -155,6 +155,25 @@ static uint32_t read_specific(const struct symbols *s)
 	return at && read_at(s, at, field, sizeof field) && field[2] < 65536 ? field[2] : 0;
 }
 
+/* Modules in libraries call one of these when they are imported. */
+static void find_entries(struct gt_python_image *p, const struct symbols *s)
+{
+	static const char *const names[] = { "PyModuleDef_Init", "PyModule_Create2" };
+
+	for (size_t k = 0; k < 2; k++) {
+		uint64_t at = find_symbol(s, names[k]);
+
+		for (size_t i = 0; at && i < s->image->segment_count; i++) {
+			const struct gt_segment *in = &s->image->segments[i];
+
+			if (in->is_code && at - in->address < in->size) {
+				p->entries[k].function = at;
+				p->entries[k].offset = at - in->address + in->offset;
+			}
+		}
+	}
+}
+
 static bool read_python(struct gt_python_image *p, const struct symbols *s)
 {
 	uint64_t published[GT_PYTHON_PUBLISHED];
@@ -177,6 +196,7 @@ static bool read_python(struct gt_python_image *p, const struct symbols *s)
 				 read_at(s, p->runtime, published, sizeof published) ? published :
 										       NULL))
 		p->is_unsupported = true;
+	find_entries(p, s);
 	return true;
 }
 
@@ -219,16 +239,9 @@ uint32_t gt_python_code_bytes(const struct gt_python_layout *l)
 	return highest((const uint16_t[]){ l->file, l->name, l->lines, l->first_line }, 4);
 }
 
-bool gt_python_row(struct gt_probe_python *row, const struct gt_modules *m)
+bool gt_python_image_row(struct gt_probe_python *row, const struct gt_python_image *p,
+			 uint64_t bias, uint32_t specific)
 {
-	uint64_t bias = 0;
-	const struct gt_python_image *p = gt_python_find(m, &bias);
-	uint32_t specific = 0;
-
-	for (size_t i = 0; i < m->count && !specific; i++)
-		specific = m->list[i].gone ? 0 : m->list[i].image->python.specific;
-	if (!p || (p->layout.key && !specific))
-		return false;
 	*row = (struct gt_probe_python){
 		.runtime = p->runtime + bias,
 		.code_type = p->code_type + bias,
@@ -241,4 +254,15 @@ bool gt_python_row(struct gt_probe_python *row, const struct gt_modules *m)
 	row->code_bytes = gt_python_code_bytes(&p->layout);
 	return row->frame_bytes <= GT_PYTHON_FRAME_WORDS * 8 &&
 	       row->code_bytes <= GT_PYTHON_CODE_WORDS * 8;
+}
+
+bool gt_python_row(struct gt_probe_python *row, const struct gt_modules *m)
+{
+	uint64_t bias = 0;
+	const struct gt_python_image *p = gt_python_find(m, &bias);
+	uint32_t specific = 0;
+
+	for (size_t i = 0; i < m->count && !specific; i++)
+		specific = m->list[i].gone ? 0 : m->list[i].image->python.specific;
+	return p && (!p->layout.key || specific) && gt_python_image_row(row, p, bias, specific);
 }

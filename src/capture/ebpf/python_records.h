@@ -10,10 +10,11 @@ typedef __s16 int16_t;
 #include "base/python_layout.h"
 
 enum {
-	GT_PROBE_PYTHONS = 16384,    /* processes whose Python is known, at most */
-	GT_PROBE_CODES = 16384,      /* code objects that are known to have been sent */
-	GT_PROBE_LINES = 1024,       /* bytes of a line table in a record, … */
-	GT_PROBE_LONG_LINES = 32768, /* … and in a long one */
+	GT_PROBE_PYTHONS = 16384,      /* processes whose Python is known, at most */
+	GT_PROBE_PYTHON_ENTRIES = 128, /* functions of Pythons that are known before they run */
+	GT_PROBE_CODES = 16384,        /* code objects that are known to have been sent */
+	GT_PROBE_LINES = 1024,         /* bytes of a line table in a record, … */
+	GT_PROBE_LONG_LINES = 32768,   /* … and in a long one */
 };
 
 /* The interpreter of a process: addresses in it, and the layout of its version. */
@@ -23,6 +24,12 @@ struct gt_probe_python {
 	uint32_t specific;
 	uint32_t frame_bytes, code_bytes; /* how much is read of a frame, of a code object */
 	struct gt_python_layout layout;
+};
+
+/* A function that Python runs when it starts: its address in the file, as those of `python` are. */
+struct gt_probe_python_entry {
+	uint64_t function;
+	struct gt_probe_python python;
 };
 
 enum gt_probe_python_kind { GT_PYTHON_STACK, GT_PYTHON_CODE };
@@ -78,9 +85,7 @@ struct gt_probe_python_code {
 enum {
 	GT_PYTHON_FRAME_WORDS = 16,
 	GT_PYTHON_CODE_WORDS = 18,
-	GT_PYTHON_NUMBERED = 12,   /* the first version whose code objects have numbers */
-	GT_PYTHON_STR_HASH = 24,   /* where a str keeps its hash, */
-	GT_PYTHON_BYTES_SIZE = 16, /* and bytes their size, before their own hash */
+	GT_PYTHON_NUMBERED = 12, /* the first version whose code objects have numbers */
 };
 
 static inline uint64_t gt_probe_python_words(const uint64_t *words, uint8_t minor)
@@ -92,19 +97,4 @@ static inline uint64_t gt_probe_python_words(const uint64_t *words, uint8_t mino
 		/* 3.11 counts in word 6 how often it runs */
 		sum += (i == 6 && minor == 11 ? 0 : words[i]) * (0x9e3779b97f4a7c15ull + 2 * i * i);
 	return sum ^ sum >> 32;
-}
-
-struct gt_probe_python_marks {
-	uint64_t file_hash, name_hash;
-	uint64_t line_head[5]; /* size, hash, bytes */
-};
-
-static inline uint64_t gt_probe_python_content(const struct gt_probe_python_marks *marks)
-{
-	uint64_t sum = marks->file_hash * 0xbf58476d1ce4e5b9ull + marks->name_hash;
-
-	for (unsigned i = 0; i < 5; i++)
-		/* the hash is unknown until somebody asks for it */
-		sum += (i == 1 ? 0 : marks->line_head[i]) * (0x94d049bb133111ebull + 2 * i * i);
-	return sum ^ sum >> 29;
 }

@@ -144,7 +144,7 @@ static bool read_words(int fd, const struct gt_traced_python *p, const struct co
 		       uint64_t words[GT_PYTHON_CODE_WORDS])
 {
 	const struct gt_python_layout *l = &p->layout;
-	struct gt_probe_python_marks marks = { 0 };
+	struct gt_python_marks marks = { 0 };
 	uint64_t identity;
 
 	memset(words, 0, GT_PYTHON_CODE_WORDS * sizeof *words);
@@ -155,9 +155,9 @@ static bool read_words(int fd, const struct gt_traced_python *p, const struct co
 		return true;
 	read_memory(fd, words[l->file / 8] + GT_PYTHON_STR_HASH, &marks.file_hash, 8);
 	read_memory(fd, words[l->name / 8] + GT_PYTHON_STR_HASH, &marks.name_hash, 8);
-	read_memory(fd, words[l->lines / 8] + GT_PYTHON_BYTES_SIZE, marks.line_head,
-		    sizeof marks.line_head);
-	return identity + gt_probe_python_content(&marks) == key->identity;
+	read_memory(fd, words[l->lines / 8] + GT_PYTHON_BYTES_SIZE, marks.lines,
+		    sizeof marks.lines);
+	return identity + gt_python_content(&marks) == key->identity;
 }
 
 /* Reads a code object from the process; false if it is gone. */
@@ -187,7 +187,9 @@ static bool read_code(const struct gt_traced_python *p, const struct code_key *k
 		if (read_memory(fd, lines + GT_PYTHON_BYTES_SIZE, &size, sizeof size) &&
 		    size <= GT_PYTHON_LINES) {
 			out->lines = gt_alloc(size + 1);
-			out->line_bytes = read_memory(fd, lines + 32, out->lines, size) ? size : 0;
+			out->line_bytes =
+				read_memory(fd, lines + GT_PYTHON_BYTES, out->lines, size) ? size :
+											     0;
 		}
 	}
 	close(fd);
@@ -215,10 +217,13 @@ static struct code *find_code(const struct gt_traced_python *p, const struct cod
 
 static void take_code(struct gt_traced_python *p, const struct gt_probe_python_code *c, size_t size)
 {
-	const struct code_key key = { c->code, c->identity };
+	struct code_key key;
 	struct code *code;
 
-	if (size < sizeof *c || c->line_bytes > size - sizeof *c || find_code(p, &key))
+	if (size < sizeof *c || c->line_bytes > size - sizeof *c)
+		return;
+	key = (struct code_key){ c->code, c->identity };
+	if (find_code(p, &key))
 		return;
 	code = add_code(p, &key);
 	if (c->unread && read_code(p, &key, code))

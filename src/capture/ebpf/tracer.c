@@ -414,6 +414,11 @@ bool gt_tracer_has_library(const struct gt_tracer *t)
 	return t->has_library;
 }
 
+void gt_tracer_find_pythons(struct gt_tracer *t, const char *program)
+{
+	gt_python_search_installed(&t->pythons, program, getenv("PATH"));
+}
+
 void gt_tracer_scan_all(struct gt_tracer *t)
 {
 	gt_libraries_everywhere(&t->libraries, on_scanned, t);

@@ -52,7 +52,7 @@ struct gt_traced {
 	size_t lane_count, lane_room;
 	struct gt_traced_stacks stacks;
 	struct gt_traced_python *python;    /* NULL: no frame of Python has been seen */
-	size_t python_modules;              /* how many modules it had when it was searched for */
+	uint32_t python_looks;              /* of its modules, when Python was searched for */
 	struct gt_probe_losses lost_at_end; /* calls that the BPF programs counted as lost */
 	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;
@@ -106,6 +106,8 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
 int gt_tracer_scan(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
 /* The same for every process of the machine. */
 void gt_tracer_scan_all(struct gt_tracer *t);
+/* Finds the installed Pythons, and that of a program that is going to run; NULL: none. */
+void gt_tracer_find_pythons(struct gt_tracer *t, const char *program);
 /* Passes everything that the kernel has collected to traces and the listener. */
 void gt_tracer_drain(struct gt_tracer *t);
 /* Waits until there is enough to drain, or until the timeout. */

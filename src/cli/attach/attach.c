@@ -275,6 +275,9 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 {
 	int mapped = gt_targets_probe(&a->targets, a->tracer, error);
 
+	if (a->argv)
+		gt_tracer_find_pythons(a->tracer, a->argv[0]);
+
 	if (mapped >= 0 && !a->child)
 		gt_targets_tell_waiting(&a->targets, a->tracer);
 	return mapped < 0 ? mapped : 0;

@@ -243,8 +243,10 @@ int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_e
 		return explain_untracked(t, l, error);
 	/* first: no process may use up the limits that these count for too */
 	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
-	if (t->everyone)
+	if (t->everyone) {
 		gt_tracer_scan_all(tracer);
+		gt_tracer_find_pythons(tracer, NULL);
+	}
 	l->is_settled = true;
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
