@@ -156,6 +156,34 @@ def test_python_and_cuda(case):
     assert [g["created"] for g in kept if g["kind"] == "device memory"] == [1], kept
 
 
+LEVEL_ZERO = """
+import ctypes, sys
+nvtx, ze = ctypes.CDLL(sys.argv[1]), ctypes.CDLL("libze_loader.so.1")
+handle, one = ctypes.c_void_p * 1, ctypes.c_uint32(1)
+driver, device, context, block = handle(), handle(), ctypes.c_void_p(), ctypes.c_void_p()
+plain = (ctypes.c_uint64 * 3)(0xd)
+memory = (ctypes.c_uint64 * 3)(0x15)
+assert ze.zeInit(0) == 0
+assert ze.zeDriverGet(ctypes.byref(one), driver) == 0
+assert ze.zeDeviceGet(ctypes.c_void_p(driver[0]), ctypes.byref(one), device) == 0
+assert ze.zeContextCreate(ctypes.c_void_p(driver[0]), plain, ctypes.byref(context)) == 0
+for name, kib in ((b"load", 1), (b"run", 2)):
+    nvtx.push_range(name)
+    assert ze.zeMemAllocDevice(context, memory, ctypes.c_size_t(kib << 10), ctypes.c_size_t(0),
+                               ctypes.c_void_p(device[0]), ctypes.byref(block)) == 0
+    nvtx.pop_range()
+"""
+
+
+def test_level_zero(case):
+    done = case.gputrack("run", "-q", "-o", "p.gt", "python3", "-c", LEVEL_ZERO,
+                         case.program("nvtx_python.so"), env=case.levelzero())
+    assert done.status == 0 and done.err == "", done.err
+    groups = case.report("p.gt", "leakage", "--by", "phase")["groups"]
+    found = {g["place"]["text"]: g["bytes"] // KIB for g in groups if g["kind"] == "device memory"}
+    assert found == {"load": 1, "run": 2}, found
+
+
 def test_the_page_and_plots_group_by_phase(case):
     page = json.dumps(data_of(page_of(case, "phases.gt", "--by", "phase")))
     assert "train > forward" in page and "train > backward > NCCL:ncclAllReduce" in page
