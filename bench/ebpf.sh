@@ -58,16 +58,10 @@ row "attached, 20 frames deeper, copies of 8 KiB" "" deep --unwind dwarf
 echo
 echo "| load | events/s reached | delivered | lost | goal |"
 echo "|---|--:|--:|--:|---|"
-burst() { # NAME THREADS EVENTS OPTIONS…
-	name=$1 threads=$2 count=$3
-	shift 3
-	"$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$tool" stress --api cuda --library "$library" \
-		-t max -n "$count" --threads "$threads" >"$work/out" 2>&1 || die "$(cat "$work/out")"
-	rate=$(sed -n 's/.*[^0-9,]\([0-9,]*\) events per second.*/\1/p; s/.*: \([0-9,.]*\) events\/s.*/\1/p' \
-		"$work/out" | tail -n 1)
+tell() { # NAME RATE, which may be empty
 	took=$(sed -n 's/^duration_ns: //p' "$work/a.gt/info")
 	"$tool" report "$work/a.gt" -a summary --format json >"$work/json"
-	python3 - "$work/json" "$name" "${rate:-}" "$took" <<-'END'
+	python3 - "$work/json" "$1" "$2" "$took" <<-'END'
 		import json, sys
 		report = json.load(open(sys.argv[1]))
 		events, lost = report["recording"]["events"], report["lost"]
@@ -75,9 +69,20 @@ burst() { # NAME THREADS EVENTS OPTIONS…
 		print(f"| {sys.argv[2]} | {float(rate):,.0f} | {events:,} | {lost:,} | none at 500,000/s |")
 	END
 }
+burst() { # NAME THREADS EVENTS OPTIONS…
+	name=$1 threads=$2 count=$3
+	shift 3
+	"$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$tool" stress --api cuda --library "$library" \
+		-t max -n "$count" --threads "$threads" >"$work/out" 2>&1 || die "$(cat "$work/out")"
+	rate=$(sed -n 's/.*[^0-9,]\([0-9,]*\) events per second.*/\1/p; s/.*: \([0-9,.]*\) events\/s.*/\1/p' \
+		"$work/out" | tail -n 1)
+	tell "$name" "${rate:-}"
+}
 burst "one thread, as fast as it goes" 1 2000000
 burst "one thread, no stacks" 1 2000000 --no-stacks
 burst "two threads, no stacks" 2 2000000 --no-stacks
+deep >"$work/ns"
+tell "one thread, whole stacks of 24 frames" "$(awk '{ printf "%d", 1e9 / $2 }' "$work/ns")"
 
 echo
 echo "| events/s | tracer's CPU, % of a core | resident, MiB | of which the ring | goal |"

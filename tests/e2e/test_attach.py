@@ -120,7 +120,7 @@ def test_a_release_that_may_throw_is_recorded_with_its_stack(case):
     if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 13):
         case.skip("the kernel has no session probes")
     wait_for_perf_probes_to_go()
-    for unwind in ("fp", "dwarf"):
+    for unwind in ("auto", "fp", "dwarf"):
         counts = case.path("counts")
         counts.write_bytes(bytes(8200))
         done = case.gputrack("attach", "-q", "-o", f"{unwind}.gt", "--unwind", unwind, "-c",
@@ -193,17 +193,18 @@ def test_every_probe_type_sees_the_same_events(case):
 
 
 def test_stacks_match_those_of_the_door(case):
-    """Frame pointers find the caller; stack copies find all frames, as the door does."""
+    """Unwind tables find all frames, as the door does, in the kernel or from stack copies."""
     need_root(case)
     env = case.levelzero()
     case.gputrack("run", "-q", "-o", "door.gt", case.program("ze_app"), env=env)
-    run = case.gputrack("attach", "-q", "--unwind", "dwarf", "-o", "dwarf.gt", "-c",
-                        case.program("ze_app"), env=env)
-    assert run.status == 0, run.err
 
     def stacks(name):
         return [[(f["function"], f["line"]) for f in e["stack"]] for e in case.events(name)]
-    assert stacks("door.gt") == stacks("dwarf.gt")
+    for how in ("auto", "dwarf"):
+        run = case.gputrack("attach", "-q", "--unwind", how, "-o", f"{how}.gt", "-c",
+                            case.program("ze_app"), env=env)
+        assert run.status == 0, run.err
+        assert stacks("door.gt") == stacks(f"{how}.gt"), how
 
 
 def test_a_program_that_ended_before_the_tracer_looked_has_its_stacks(case):
@@ -231,7 +232,7 @@ def test_unwinding_with_and_without_frame_pointers(case):
     need_root(case)
     whole = ["allocate_here", "middle", "outer"]
     for name, how, expected in (("attach_target", "fp", whole), ("attach_bare", "dwarf", whole),
-                                ("attach_bare", "fp", whole[:1])):
+                                ("attach_bare", "auto", whole), ("attach_bare", "fp", whole[:1])):
         target = Target(case, name)
         attached = Attached(case, "-p", target.pid, "--unwind", how, name=f"{name}-{how}.gt")
         target.tell("a 4096")
@@ -260,7 +261,7 @@ input()
 def test_stack_words_that_are_not_code_are_not_frames(case):
     """ctypes calls through libffi, whose frame pointer points into the stack."""
     need_root(case)
-    for how, is_cut in (("fp", True), ("dwarf", False)):
+    for how, is_cut in (("fp", True), ("auto", False), ("dwarf", False)):
         # it stays until the stacks were looked at: of a process that is gone nobody knows what is code
         program = case.start(sys.executable, "-c", CTYPES, env=case.pocl(), bufsize=0)
         assert read_line(program.stdout) == "ready\n"

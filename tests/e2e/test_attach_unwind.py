@@ -2,7 +2,7 @@
 """gputrack attach unwinds stacks in the kernel, by the unwind tables of programs and libraries."""
 import collections
 
-from test_attach import Attached, need_root, read_line, wait_for_perf_probes_to_go
+from test_attach import Attached, need_root, read_line
 
 ALONE = True
 
@@ -39,7 +39,6 @@ def differences(door, kernel):
 def test_stacks_of_all_kinds_match_those_of_the_door(case):
     """No frame pointers anywhere: moving stacks, libraries, signals, threads, children, other programs."""
     need_root(case)
-    wait_for_perf_probes_to_go()
     library, env = driver_of(case)
     plugin = case.program("attach_plugin.so")
     run = case.gputrack("run", "-q", "-o", "door.gt", case.program("unwind_target"), library, plugin,

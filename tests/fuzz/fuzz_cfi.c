@@ -13,6 +13,7 @@
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 #include "capture/ebpf/unwind.h"
+#include "capture/ebpf/unwind_make.h"
 #include "fuzz.h"
 
 enum { START = 0x1000, ADDRESSES = 24, STACK_BYTES = 512 };
@@ -29,12 +30,30 @@ static void check(const struct gt_cfi_rule *rule)
 	}
 }
 
+static uint16_t number_of(void *context, const struct gt_rule *rule)
+{
+	FUZZ_CHECK(rule->how <= GT_RULE_SIGNAL && rule->rbp_how <= GT_RBP_UNKNOWN);
+	return (uint16_t)++ * (size_t *)context;
+}
+
+/* The rows are in order, whatever the table says. */
+static void make_rows(struct gt_cfi_table *t)
+{
+	static struct gt_row rows[GT_CHUNK_ROWS];
+	size_t numbers = 0, count = gt_rows_make(t, START, rows, number_of, &numbers);
+
+	FUZZ_CHECK(count >= 1 && count <= GT_CHUNK_ROWS && !rows[0].at);
+	for (size_t i = 1; i < count; i++)
+		FUZZ_CHECK(rows[i].at > rows[i - 1].at);
+}
+
 static void ask(struct gt_image *image)
 {
 	struct gt_mapped mapped = { .size = UINT64_MAX, .image = image };
 	struct gt_modules modules = { .list = &mapped, .count = 1 };
 	struct gt_cfi_table *t = gt_cfi_table_new(image);
-	uint64_t registers[GT_PROBE_REGISTERS], frames[8];
+	struct gt_probe_stack from = { .other_count = 0 };
+	uint64_t frames[8];
 	uint8_t stack[STACK_BYTES];
 	struct gt_cfi_rule rule;
 
@@ -42,15 +61,15 @@ static void ask(struct gt_image *image)
 		stack[i] = (uint8_t)(i * 7);
 	for (uint64_t i = 0; i < ADDRESSES; i++) {
 		for (unsigned k = 0; k < GT_PROBE_REGISTERS; k++)
-			registers[k] = 0x7fff0000 + k * 8;
-		registers[GT_CFI_RETURN] = START + i * 8 + 1;
-		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 8) <=
-			   8);
+			from.registers[k] = 0x7fff0000 + k * 8;
+		from.registers[GT_CFI_RETURN] = START + i * 8 + 1;
+		FUZZ_CHECK(gt_unwind_copy(&modules, &from, stack, sizeof stack, frames, 8) <= 8);
 		if (!t || !gt_cfi_table_find(t, &rule, START + i * 8))
 			continue;
 		check(&rule);
 		gt_cfi_rule_fini(&rule);
 	}
+	make_rows(t);
 	gt_unwind_table_free(image->unwind);
 	image->unwind = NULL;
 	gt_cfi_table_free(t);

@@ -45,7 +45,8 @@ static void unwind_all(const char *path)
 		.start = 0x1000, .end = 0x100000, .is_code = true, .path = (char *)(uintptr_t)path
 	};
 	struct gt_image *image = gt_images_get(&images, &map, (uint32_t)getpid());
-	uint64_t registers[GT_PROBE_REGISTERS], frames[32];
+	struct gt_probe_stack from = { .other_count = 0 };
+	uint64_t frames[32];
 	uint8_t stack[2048];
 
 	for (size_t i = 0; i < sizeof stack; i++)
@@ -55,10 +56,9 @@ static void unwind_all(const char *path)
 		struct gt_modules modules = { .list = &mapped, .count = 1 };
 
 		for (unsigned k = 0; k < GT_PROBE_REGISTERS; k++)
-			registers[k] = 0x7fff0000 + k * 8;
-		registers[16] = address(i);
-		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 32) <=
-			   32);
+			from.registers[k] = 0x7fff0000 + k * 8;
+		from.registers[16] = address(i);
+		FUZZ_CHECK(gt_unwind_copy(&modules, &from, stack, sizeof stack, frames, 32) <= 32);
 	}
 	gt_images_fini(&images);
 }

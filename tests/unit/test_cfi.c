@@ -535,7 +535,8 @@ static void flipped_bits_do_no_harm(void **state)
 /* The caller of a frame at START whose CFA is `expression`, on a stack of counting words. */
 static uint64_t caller_by(const uint8_t *expression, size_t size)
 {
-	uint64_t registers[GT_PROBE_REGISTERS] = { [GT_CFI_RSP] = 0x7000, [16] = START + 6 }, stack[32];
+	struct gt_probe_stack from = { .registers = { [GT_CFI_RSP] = 0x7000, [16] = START + 6 } };
+	uint64_t stack[32];
 	struct gt_mapped mapped = { .size = UINT64_MAX };
 	struct gt_modules modules = { .list = &mapped, .count = 1 };
 	uint64_t frames[2] = { 0, 0 };
@@ -550,7 +551,7 @@ static uint64_t caller_by(const uint8_t *expression, size_t size)
 	memcpy(f.bytes + FIRST + 19, expression, size);
 	mapped.image = &f.image;
 	assert_int_equal(offset_at(&f, START), 8);
-	gt_unwind_copy(&modules, registers, (uint8_t *)stack, sizeof stack, frames, 2);
+	gt_unwind_copy(&modules, &from, (uint8_t *)stack, sizeof stack, frames, 2);
 	gt_unwind_table_free(f.image.unwind);
 	end_file(&f);
 	return frames[1];

@@ -72,16 +72,19 @@ struct gt_probe_call {
 	uint16_t unread;      /* a bit for each copy that could not be read */
 	uint32_t stack_bytes; /* bytes of the stack that follow instead, after `registers` */
 	uint16_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
-	uint8_t has_copy;     /* `registers` and bytes of the stack follow */
+	uint8_t has_copy;     /* struct gt_probe_stack and bytes of the stack follow */
 	uint8_t walk;         /* enum gt_walk_end */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 
 /* Where unwinding starts: registers in the order of x86-64's DWARF numbers, then the address. */
-enum { GT_PROBE_REGISTERS = 17 };
+enum { GT_PROBE_REGISTERS = 17, GT_PROBE_OTHERS = 32 };
 
+/* Before a copy of a stack. */
 struct gt_probe_stack {
 	uint64_t registers[GT_PROBE_REGISTERS];
+	/* if rbp leads to another stack, which is not copied: return addresses there */
+	uint64_t others[GT_PROBE_OTHERS], other_count;
 };
 
 /* Calls that did not fit into the ring, and when: the first and the last. */

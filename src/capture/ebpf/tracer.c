@@ -314,8 +314,8 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->pythons.images = &t->images;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (gt_tracer_stacks_init(&t->stacks, &t->images, t->probes, &options->probes) ||
-	    t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
+	gt_tracer_stacks_init(&t->stacks, &t->images, t->probes, &options->probes);
+	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
 	    watch(t->epoll, gt_probes_news(t->probes)->fd)) {
 		e = gt_error_set(error, -errno, "cannot wait for the kernel: %s", strerror(errno));
 		gt_tracer_free(t);
@@ -387,7 +387,9 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 		gt_probes_untarget(t->probes, pid);
 		return 0;
 	}
-	gt_tracer_stacks_follow(&t->stacks, pid);
+	/* our own child is about to run another program */
+	if (state.ppid != (uint32_t)getpid())
+		gt_tracer_stacks_follow(&t->stacks, pid);
 	gt_python_search(&t->pythons, pid);
 	if (gt_traced_set_by_pid(&t->processes, pid))
 		return 0;
@@ -477,7 +479,9 @@ uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)
 	return t->stacks.cut;
 }
 
-bool gt_tracer_has_tables(const struct gt_tracer *t)
+bool gt_tracer_tables(const struct gt_tracer *t, struct gt_unwind_size *size)
 {
+	if (t->stacks.tables)
+		*size = gt_unwind_tables_size(t->stacks.tables);
 	return t->stacks.tables;
 }

@@ -12,6 +12,7 @@
 #include "capture/ebpf/modules.h"
 #include "capture/ebpf/traced_python.h"
 #include "capture/ebpf/traced_stacks.h"
+#include "capture/ebpf/unwind_tables.h"
 #include "capture/ebpf/wanted.h"
 
 struct gt_tracer;
@@ -130,8 +131,8 @@ bool gt_tracer_has_all_images(const struct gt_tracer *t);
 uint64_t gt_tracer_other_stacks(const struct gt_tracer *t);
 /* Calls whose stack was cut short: no frame pointer or unwind table led on. */
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
-/* True when stacks are unwound by tables in the kernel. */
-bool gt_tracer_has_tables(const struct gt_tracer *t);
+/* The tables in the kernel by which stacks are unwound; false: there are none. */
+bool gt_tracer_tables(const struct gt_tracer *t, struct gt_unwind_size *size);
 
 /* The frames of a stack of a process that has not ended, innermost first, at most `most`. */
 size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, struct gt_traced_frame *frames,

@@ -2,7 +2,6 @@
 /* tracer_stacks.c - the stacks of calls as the BPF programs send them, and the tables for those. */
 #include "capture/ebpf/tracer_stacks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,8 +24,8 @@ static void raise_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int gt_tracer_stacks_init(struct gt_tracer_stacks *s, struct gt_images *images,
-			  const struct gt_probes *probes, const struct gt_probes_options *options)
+void gt_tracer_stacks_init(struct gt_tracer_stacks *s, struct gt_images *images,
+			   const struct gt_probes *probes, const struct gt_probes_options *options)
 {
 	enum gt_unwinding how = gt_probes_unwinding(probes);
 	struct gt_unwind_maps maps = gt_probes_unwind_maps(probes);
@@ -36,10 +35,8 @@ int gt_tracer_stacks_init(struct gt_tracer_stacks *s, struct gt_images *images,
 	images->keep_open = options->frames && how != GT_UNWIND_FP;
 	if (images->keep_open)
 		raise_files();
-	if (!options->frames || how != GT_UNWIND_AUTO)
-		return 0;
-	s->tables = gt_unwind_tables_new(&maps);
-	return s->tables ? 0 : -errno;
+	if (options->frames && how == GT_UNWIND_AUTO)
+		s->tables = gt_unwind_tables_new(&maps);
 }
 
 void gt_tracer_stacks_fini(struct gt_tracer_stacks *s)
@@ -164,12 +161,10 @@ static size_t unwind_copy(struct gt_tracer_stacks *s, struct gt_traced *p,
 	size_t count;
 
 	gt_traced_refresh(p, s->images);
-	count = gt_unwind_copy(&p->modules, stack->registers, bytes, c->stack_bytes, frames,
-			       s->depth);
+	count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, s->depth);
 	/* a library that is new leads on */
 	if (!gt_modules_find(&p->modules, frames[count - 1] - 1) && gt_traced_look_again(p))
-		count = gt_unwind_copy(&p->modules, stack->registers, bytes, c->stack_bytes, frames,
-				       s->depth);
+		count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, s->depth);
 	return count;
 }
 

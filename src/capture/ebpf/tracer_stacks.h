@@ -23,9 +23,8 @@ struct gt_tracer_stacks {
 	size_t early_count, early_room;
 };
 
-/* 0 or -errno. */
-int gt_tracer_stacks_init(struct gt_tracer_stacks *s, struct gt_images *images,
-			  const struct gt_probes *probes, const struct gt_probes_options *options);
+void gt_tracer_stacks_init(struct gt_tracer_stacks *s, struct gt_images *images,
+			   const struct gt_probes *probes, const struct gt_probes_options *options);
 void gt_tracer_stacks_fini(struct gt_tracer_stacks *s);
 
 /* The number of a call's stack; 0 for none. */

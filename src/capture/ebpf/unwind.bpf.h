@@ -29,7 +29,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GT_SHARDS_MAX);
-	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } shards SEC(".maps");
@@ -228,13 +228,15 @@ static __always_inline bool read_pair(struct walk *k, uint64_t at, uint64_t *fir
 	return true;
 }
 
-/* True when a call instruction ends at the address. */
-static __always_inline bool is_after_call(uint64_t address)
+/* True when a call instruction ends at the address, or it is where Go's outermost frames begin. */
+static __always_inline bool is_after_call(uint64_t address, bool is_outermost)
 {
 	uint8_t code[8];
 
 	if (bpf_probe_read_user(code, sizeof code, (void *)(address - sizeof code)))
 		return false;
+	if (is_outermost && code[7] == 0x90)
+		return true;
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
 	       (code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
 	       (code[4] == 0xff && (code[5] & 0x38) == 0x10) ||
@@ -261,7 +263,7 @@ static __always_inline bool step_by_frame_pointer(struct walk *k)
 			return false;
 		k->has_switched = 1;
 	}
-	if (!is_after_call(words[1])) {
+	if (!is_after_call(words[1], !words[0])) {
 		words[1] = true_return(k->bp + 8);
 		if (!words[1])
 			return false;

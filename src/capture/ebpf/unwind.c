@@ -37,6 +37,7 @@ struct machine {
 	const uint8_t *bytes;
 	size_t size;
 	bool is_interrupted; /* the address is no return address */
+	bool is_bare;        /* the code that it is in has no rules */
 };
 
 void gt_unwind_table_free(struct gt_unwind_table *t)
@@ -164,8 +165,8 @@ static bool step_by_rule(struct machine *m, const struct gt_cfi_rule *r)
 	return true;
 }
 
-/* True when a call instruction ends at an address of the image. */
-static bool is_after_call(const struct gt_image *image, uint64_t address)
+/* As in unwind.bpf.h, for an ELF address of an image. */
+static bool is_after_call(const struct gt_image *image, uint64_t address, bool is_outermost)
 {
 	uint8_t code[8];
 
@@ -177,7 +178,7 @@ static bool is_after_call(const struct gt_image *image, uint64_t address)
 			continue;
 		if (pread(image->fd, code, sizeof code, (off_t)(s->offset + at)) != sizeof code)
 			return false;
-		if (code[3] == 0xe8)
+		if (code[3] == 0xe8 || (is_outermost && code[7] == 0x90))
 			return true;
 		for (int k = 1; k < 7; k++)
 			if (k != 3 && code[k] == 0xff && (code[k + 1] & 0x38) == 0x10)
@@ -198,7 +199,7 @@ static bool step_by_frame_pointer(struct machine *m, const struct gt_modules *mo
 	    !load(m, bp + 8, &address))
 		return false;
 	at = gt_modules_find(modules, address - 1);
-	if (at ? !is_after_call(at->image, address - at->bias) :
+	if (at ? !is_after_call(at->image, address - at->bias, !caller_bp) :
 		 gt_modules_ground(modules, address - 1) != GT_GROUND_CODE)
 		return false;
 	m->registers[RSP] = bp + 16;
@@ -216,7 +217,8 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 	const struct known *known = at ? rule_at(table_of(at->image), pc - at->bias) : NULL;
 	bool stepped;
 
-	if (known && known->has_rule)
+	m->is_bare = !known || !known->has_rule;
+	if (!m->is_bare)
 		stepped = step_by_rule(m, &known->rule);
 	else
 		stepped = (at || gt_modules_ground(modules, pc) == GT_GROUND_CODE) &&
@@ -224,15 +226,36 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 	return stepped && m->registers[RETURN] != 0;
 }
 
-size_t gt_unwind_copy(const struct gt_modules *modules, const uint64_t *registers,
+/* Adds the callers on another stack, if the frame pointer has led there all along. */
+static size_t add_others(const struct machine *m, const struct gt_modules *modules,
+			 const struct gt_probe_stack *stack, uint64_t *frames, size_t count,
+			 size_t most)
+{
+	uint64_t bp = m->registers[RBP];
+	const struct gt_mapped *at = gt_modules_find(modules, m->registers[RETURN] - 1);
+
+	if (!m->is_bare || !at || bp != stack->registers[RBP] || bp >= m->registers[RSP])
+		return count;
+	for (size_t i = 0; i < stack->other_count && i < GT_PROBE_OTHERS && count < most; i++) {
+		uint64_t address = stack->others[i];
+
+		if (gt_modules_find(modules, address - 1) != at ||
+		    !is_after_call(at->image, address - at->bias, i + 1 == stack->other_count))
+			break;
+		frames[count++] = address;
+	}
+	return count;
+}
+
+size_t gt_unwind_copy(const struct gt_modules *modules, const struct gt_probe_stack *stack,
 		      const uint8_t *bytes, size_t size, uint64_t *frames, size_t most)
 {
-	struct machine m = { .base = registers[RSP], .bytes = bytes, .size = size };
+	struct machine m = { .base = stack->registers[RSP], .bytes = bytes, .size = size };
 	size_t count = 0;
 
-	memcpy(m.registers, registers, sizeof m.registers);
+	memcpy(m.registers, stack->registers, sizeof m.registers);
 	do
 		frames[count++] = m.registers[RETURN];
 	while (count < most && step(&m, modules));
-	return count;
+	return add_others(&m, modules, stack, frames, count, most);
 }

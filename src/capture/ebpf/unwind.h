@@ -24,8 +24,8 @@ struct gt_cfi_table *gt_unwind_cfi(struct gt_image *image);
 void gt_unwind_forget(struct gt_image *image);
 
 /*
- * Return addresses, innermost first; the first is registers[16]. Stops where the copy, the known
+ * Return addresses, innermost first; the first is that in `stack`. Stops where the copy, the known
  * modules or the call frame information ends.
  */
-size_t gt_unwind_copy(const struct gt_modules *modules, const uint64_t *registers,
+size_t gt_unwind_copy(const struct gt_modules *modules, const struct gt_probe_stack *stack,
 		      const uint8_t *bytes, size_t size, uint64_t *frames, size_t most);

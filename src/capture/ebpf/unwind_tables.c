@@ -18,7 +18,6 @@ enum {
 	PAGE = 4096,
 	EAGER_BYTES = 1 << 20, /* .eh_frame of images whose rows are made at once */
 	CHUNK_BYTES = GT_CHUNK_ROWS * sizeof(struct gt_row),
-	SHARD_TABLE_BYTES = GT_SHARDS_MAX * sizeof(uint64_t),
 	AREAS_MAX = GT_SPACE_AREAS * GT_SPACE_PARTS,
 };
 
@@ -52,12 +51,11 @@ struct gt_space {
 
 struct gt_unwind_tables {
 	struct gt_unwind_maps maps;
-	uint64_t *shards;  /* the kernel's */
+	uint64_t *shards;  /* as the kernel has them */
 	uint8_t *is_taken; /* by number of the shard */
 	struct gt_intern *rules;
 	struct chunk chunks[GT_CHUNKS_MAX]; /* the first is unused */
 	uint32_t chunk;                     /* the one that is being filled; 0: none */
-	struct gt_row *mapped;              /* its rows */
 	struct rows **images;               /* by number of the image */
 	size_t image_count;
 	uint32_t last_space;
@@ -86,15 +84,10 @@ static uint16_t rule_number(void *context, const struct gt_rule *rule)
 struct gt_unwind_tables *gt_unwind_tables_new(const struct gt_unwind_maps *maps)
 {
 	static const struct gt_rule first[] = { { .how = GT_RULE_NONE }, { .how = GT_RULE_COPY } };
-	struct gt_unwind_tables *t;
-	void *shards =
-		mmap(NULL, SHARD_TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, maps->shards, 0);
+	struct gt_unwind_tables *t = gt_alloc(sizeof *t);
 
-	if (shards == MAP_FAILED)
-		return NULL;
-	t = gt_alloc(sizeof *t);
 	t->maps = *maps;
-	t->shards = shards;
+	t->shards = gt_alloc(GT_SHARDS_MAX * sizeof *t->shards);
 	t->is_taken = gt_alloc(GT_SHARDS_MAX);
 	t->rules = gt_intern_new();
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -102,19 +95,10 @@ struct gt_unwind_tables *gt_unwind_tables_new(const struct gt_unwind_maps *maps)
 	return t;
 }
 
-static void unmap_chunk(struct gt_unwind_tables *t)
-{
-	if (t->mapped)
-		munmap(t->mapped, CHUNK_BYTES);
-	t->mapped = NULL;
-	t->chunk = 0;
-}
-
 void gt_unwind_tables_free(struct gt_unwind_tables *t)
 {
 	if (!t)
 		return;
-	unmap_chunk(t);
 	for (size_t i = 0; i < GT_CHUNKS_MAX; i++)
 		if (t->chunks[i].used)
 			close(t->chunks[i].fd);
@@ -123,7 +107,7 @@ void gt_unwind_tables_free(struct gt_unwind_tables *t)
 	free(t->images);
 	gt_intern_free(t->rules);
 	free(t->is_taken);
-	munmap(t->shards, SHARD_TABLE_BYTES);
+	free(t->shards);
 	free(t);
 }
 
@@ -131,7 +115,7 @@ void gt_unwind_tables_free(struct gt_unwind_tables *t)
 static void drop_chunk(struct gt_unwind_tables *t, uint32_t number)
 {
 	if (t->chunk == number)
-		unmap_chunk(t);
+		t->chunk = 0;
 	bpf_map_delete_elem(t->maps.chunks, &number);
 	close(t->chunks[number].fd);
 	t->chunks[number] = (struct chunk){ 0 };
@@ -142,10 +126,8 @@ static bool begin_chunk(struct gt_unwind_tables *t)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, how, .map_flags = BPF_F_MMAPABLE);
 	uint32_t number = 1;
-	void *at;
 	int fd;
 
-	unmap_chunk(t);
 	while (number < GT_CHUNKS_MAX && t->chunks[number].used)
 		number++;
 	if (number == GT_CHUNKS_MAX)
@@ -153,16 +135,30 @@ static bool begin_chunk(struct gt_unwind_tables *t)
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "gt_rows", sizeof(uint32_t), CHUNK_BYTES, 1, &how);
 	if (fd < 0)
 		return false;
-	at = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED || bpf_map_update_elem(t->maps.chunks, &number, &fd, BPF_ANY)) {
-		if (at != MAP_FAILED)
-			munmap(at, CHUNK_BYTES);
+	if (bpf_map_update_elem(t->maps.chunks, &number, &fd, BPF_ANY)) {
 		close(fd);
 		return false;
 	}
 	t->chunks[number] = (struct chunk){ .fd = fd };
 	t->chunk = number;
-	t->mapped = at;
+	return true;
+}
+
+static void set_shard(struct gt_unwind_tables *t, uint32_t number, uint64_t shard)
+{
+	t->shards[number] = shard;
+	bpf_map_update_elem(t->maps.shards, &number, &shard, BPF_ANY);
+}
+
+/* Adds t->made to a chunk. It is not kept mapped: mapped pages count as memory of ours. */
+static bool add_rows(const struct chunk *c, const struct gt_row *made, size_t count)
+{
+	struct gt_row *rows = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+
+	if (rows == MAP_FAILED)
+		return false;
+	memcpy(rows + c->used, made, count * sizeof *made);
+	munmap(rows, CHUNK_BYTES);
 	return true;
 }
 
@@ -178,14 +174,13 @@ static bool publish(struct gt_unwind_tables *t, uint32_t shard, size_t count)
 		t->is_full = true;
 		return false;
 	}
+	c = &t->chunks[t->chunk];
+	if (!add_rows(c, t->made, count))
+		return false;
 	while (half * 2 < count)
 		half *= 2;
-	c = &t->chunks[t->chunk];
-	memcpy(t->mapped + c->used, t->made, count * sizeof *t->made);
 	/* only now: programs read it as soon as it is there */
-	__atomic_store_n(&t->shards[shard],
-			 GT_SHARD(t->chunk, c->used, count, count > 1 ? half : 0),
-			 __ATOMIC_RELEASE);
+	set_shard(t, shard, GT_SHARD(t->chunk, c->used, count, count > 1 ? half : 0));
 	c->used += (uint32_t)count;
 	return true;
 }
@@ -270,10 +265,10 @@ static void drop_rows(struct gt_unwind_tables *t, struct rows *r)
 		uint64_t shard = t->shards[i];
 		struct chunk *c = &t->chunks[GT_SHARD_CHUNK(shard)];
 
-		__atomic_store_n(&t->shards[i], 0, __ATOMIC_RELAXED);
 		t->is_taken[i] = 0;
 		if (!GT_SHARD_CHUNK(shard))
 			continue;
+		set_shard(t, i, 0);
 		c->gone += (uint32_t)GT_SHARD_COUNT(shard);
 		if (c->gone == c->used)
 			drop_chunk(t, (uint32_t)GT_SHARD_CHUNK(shard));

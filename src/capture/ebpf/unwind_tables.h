@@ -20,7 +20,6 @@ struct gt_unwind_maps {
 struct gt_unwind_tables;
 struct gt_space;
 
-/* NULL, and errno: the kernel refuses. */
 struct gt_unwind_tables *gt_unwind_tables_new(const struct gt_unwind_maps *maps);
 /* All spaces must have been released. */
 void gt_unwind_tables_free(struct gt_unwind_tables *t);

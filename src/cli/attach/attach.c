@@ -153,6 +153,7 @@ struct attach {
 	size_t told;         /* of processes with too many libraries */
 	bool is_full;        /* the memory for stacks, which has been told */
 	bool has_all_images; /* told as well */
+	bool has_all_tables;
 	FILE *out;
 };
 
@@ -319,11 +320,19 @@ static void warn_of_libraries(struct attach *a)
 
 static void warn_of_memory(struct attach *a)
 {
+	struct gt_unwind_size size;
+
 	if (!a->has_all_images && gt_tracer_has_all_images(a->tracer)) {
 		a->has_all_images = true;
 		gt_tell("the processes have mapped %d programs and libraries: calls from further "
 			"ones are recorded without names; -p PID tracks fewer processes",
 			GT_IMAGES_MAX);
+	}
+	if (!a->has_all_tables && gt_tracer_tables(a->tracer, &size) && size.is_full) {
+		a->has_all_tables = true;
+		gt_tell("the unwind tables of the processes take all the kernel memory they may, "
+			"%llu MiB: calls from further code cost more, as with --unwind dwarf",
+			(unsigned long long)size.bytes >> 20);
 	}
 	if (!a->is_full)
 		a->is_full = gt_attach_live_tell_full(&a->live, a->tracer, a->settings.max_memory);
@@ -402,6 +411,18 @@ static void record_libraries(struct attach *a, const char *key,
 	if (*text)
 		gt_info_set(a->info, key, text);
 	free(text);
+}
+
+static void record_tables(struct attach *a)
+{
+	struct gt_unwind_size size;
+
+	if (!gt_tracer_tables(a->tracer, &size))
+		return;
+	gt_info_set(a->info, "unwind", "tables");
+	gt_info_setf(a->info, "unwind_rows", "%llu", (unsigned long long)size.rows);
+	gt_info_setf(a->info, "unwind_images", "%llu", (unsigned long long)size.images);
+	gt_info_setf(a->info, "unwind_bytes", "%llu", (unsigned long long)size.bytes);
 }
 
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
@@ -518,8 +539,7 @@ static int run(struct attach *a)
 	if (gt_tracer_cut_stacks(a->tracer))
 		gt_info_setf(a->info, "cut_stacks", "%llu",
 			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
-	if (gt_tracer_has_tables(a->tracer))
-		gt_info_set(a->info, "unwind", "tables");
+	record_tables(a);
 	gt_kept_files_take(&a->kept, a->tracer);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * calls_stack.bpf.h - sends a call with its stack: unwound by tables or by frame pointers, or as a
+ * copy that the tool unwinds.
+ */
+#pragma once
+
+static __always_inline uint64_t wake_flag(void)
+{
+	return bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > ring_wake ? BPF_RB_FORCE_WAKEUP :
+									  BPF_RB_NO_WAKEUP;
+}
+
+/* Wakes the tool at once, but not more often than a thousand times a second. */
+static __always_inline uint64_t wake_for_copy(uint64_t now_ns)
+{
+	if (now_ns - copied_ns < 1000000)
+		return wake_flag();
+	copied_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Follows frame pointers that lead to another stack: Go calls C on the thread's own. */
+static __always_inline void read_others(struct gt_probe_stack *s, uint64_t bp)
+{
+	uint64_t words[2];
+
+	s->other_count = 0;
+	if (bp >= s->registers[7])
+		return;
+	for (uint32_t i = 0; i < GT_PROBE_OTHERS; i++) {
+		if (!bp || bp & 7 || bpf_probe_read_user(words, sizeof words, (void *)bp))
+			break;
+		s->others[i] = words[1];
+		s->other_count = i + 1;
+		if (words[0] <= bp)
+			break;
+		bp = words[0];
+	}
+}
+
+/*
+ * Sends the call with its registers and the top of its stack. `caller`: the call has only begun,
+ * and the return address, which is this, is still on the stack.
+ */
+static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *t, uint64_t caller)
+{
+	struct whole {
+		struct gt_probe_call call;
+		struct gt_probe_stack stack;
+		uint64_t handles[GT_PROBE_ARRAY];
+		uint8_t bytes[];
+	} * w;
+	uint64_t sp = caller ? ctx->rsp + 8 : ctx->rsp, *r;
+	uint32_t copied = 0;
+
+	w = bpf_ringbuf_reserve(&calls, sizeof *w + stack_bytes, 0);
+	if (!w)
+		return false;
+	w->call = t->call;
+	__builtin_memcpy(w->handles, t->tail, sizeof w->handles);
+	r = w->stack.registers;
+	r[0] = ctx->rax;
+	r[1] = ctx->rdx;
+	r[2] = ctx->rcx;
+	r[3] = ctx->rbx;
+	r[4] = ctx->rsi;
+	r[5] = ctx->rdi;
+	r[6] = ctx->rbp;
+	r[7] = sp;
+	r[8] = ctx->r8;
+	r[9] = ctx->r9;
+	r[10] = ctx->r10;
+	r[11] = ctx->r11;
+	r[12] = ctx->r12;
+	r[13] = ctx->r13;
+	r[14] = ctx->r14;
+	r[15] = ctx->r15;
+	r[16] = caller ? caller : ctx->rip;
+	read_others(&w->stack, ctx->rbp);
+	/* all at once or, near the end of the stack, as much as there is */
+	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)sp)) {
+		copied = stack_bytes;
+	} else {
+		for (uint32_t i = 0; i < GT_PROBE_STACK_MAX / 256; i++) {
+			if (copied + 256 > stack_bytes ||
+			    bpf_probe_read_user(w->bytes + copied, 256, (void *)sp + copied))
+				break;
+			copied += 256;
+		}
+	}
+	w->call.stack_bytes = copied;
+	w->call.frames = 0;
+	w->call.has_copy = 1;
+	bpf_ringbuf_submit(w, unwinds_by_tables ? wake_for_copy(t->call.ended_ns) : wake_flag());
+	return true;
+}
+
+/*
+ * The stack of a call that has only begun: without its own frame. The kernel knows its caller only
+ * where the function begins with an instruction that it recognises (Linux 6.11).
+ */
+static __always_inline long stack_at_entry(struct pt_regs *ctx, struct thread *t, uint64_t caller)
+{
+	const uint64_t flags = BPF_F_USER_STACK | 1;
+	uint32_t size = frames_max * sizeof(uint64_t);
+	long n = bpf_get_stack(ctx, t->tail, size, flags);
+
+	if (n > 0 && t->tail[0] == caller)
+		return n;
+	t->tail[0] = caller;
+	n = bpf_get_stack(ctx, &t->tail[1], size, flags);
+	n = (n > 0 ? n : 0) + sizeof(uint64_t);
+	return n > size ? size : n;
+}
+
+/* Sends the call with the frames in t->tail, of this many bytes. */
+static __always_inline bool send(struct thread *t, uint64_t size)
+{
+	struct gt_probe_call *c = &t->call;
+	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY);
+
+	if (size > GT_PROBE_FRAMES * sizeof(uint64_t))
+		size = 0;
+	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
+	c->frames = size / sizeof(uint64_t);
+	size += array * sizeof(uint64_t) + sizeof *c;
+	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
+}
+
+static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct thread *t,
+						  uint64_t caller)
+{
+	uint64_t array = WITHIN(t->call.array, GT_PROBE_ARRAY);
+	long n = 0;
+
+	if (caller)
+		n = stack_at_entry(ctx, t, caller);
+	else if (frames_max)
+		n = bpf_get_stack(ctx, &t->tail[array], frames_max * sizeof(uint64_t),
+				  BPF_F_USER_STACK);
+	return send(t, n > 0 ? n : 0);
+}
+
+/* Copies may take half of the ring: then no event is lost, and a stack is as long as is known. */
+static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task_struct *task,
+						struct thread *t, uint64_t caller)
+{
+	struct gt_probe_call *c = &t->call;
+	uint32_t end = walk_stack(ctx, task, t, WITHIN(c->array, GT_PROBE_ARRAY), caller);
+
+	c->walk = end;
+	if (end >= GT_WALK_STRANGE && bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < 2 * ring_wake)
+		return hand_over_stack(ctx, t, caller);
+	if (end == GT_WALK_SPACE)
+		return hand_over_by_pointers(ctx, t, caller);
+	return send(t, (uint64_t)t->walk.count * sizeof(uint64_t));
+}
+
+/* `caller`: as in hand_over_stack. */
+static __always_inline bool hand_over(struct pt_regs *ctx, struct task_struct *task,
+				      struct thread *t, uint64_t caller)
+{
+	if (unwinds_by_tables)
+		return hand_over_by_tables(ctx, task, t, caller);
+	return stack_bytes ? hand_over_stack(ctx, t, caller) :
+			     hand_over_by_pointers(ctx, t, caller);
+}
