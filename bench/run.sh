@@ -11,6 +11,7 @@ benchmarks() {
 	levelzero	Level Zero: time per call
 	cuda	CUDA: time per call
 	pieces	CUDA: the steps of a recorded call
+	pool	PyTorch's pool: time per block
 	nvtx	Ranges of NVTX
 	ebpf	Attaching: time per call, loss, memory
 	stress	Attaching under stress

@@ -428,8 +428,9 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->call.begun_ns = called_ns;
 	g->call.stack = 0;
 	g->tracker_stack = 0;
-	/* only recordings keep where something ended */
-	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()))
+	/* only recordings keep where something ended, and of a pool's many blocks not even these */
+	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()) &&
+	    !(g->ends && fn->api == GT_PYTORCH))
 		capture_stack(g, called_ns);
 	g->call.phase = gt_recorder_phase();
 	if (gt_recorder_is_on())

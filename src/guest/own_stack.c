@@ -35,7 +35,7 @@ enum {
 	CACHE_FRAMES = 80, /* longer stacks are not cached */
 	CACHE_WORDS = 2 * CACHE_FRAMES,
 	SETS = 16,
-	WAYS = 8,
+	WAYS = 16,
 	CANDIDATES = 8,
 	LEARN_FREELY = 64,
 	TOUCHED = 4096,

@@ -49,8 +49,11 @@ def test_every_report_reaches_the_allocators_own_function(case):
     for generation in GENERATIONS:
         done = record(case, "a.gt", program(case, generation, "keep", 20))
         assert done.out == "40 blocks, 20 freed, 0 shortages\n", done.out
-        seen = functions(case.events("a.gt"))
+        events = case.events("a.gt")
+        seen = functions(events)
         assert seen.count("torchBlock") == 40 and seen.count("torchBlockFreed") == 20, seen
+        # a stack costs more than all the rest: blocks that end have none
+        assert {e["function"] for e in events if e["function"].startswith("torch") and e["stack"]} == {"torchBlock"}
 
 
 def test_kept_blocks_are_the_leak_and_segments_are_not(case):
