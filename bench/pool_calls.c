@@ -11,8 +11,9 @@ struct device {
 };
 
 /* Of the stand-in for libc10 (tests/fake/torch), as libc10_cuda.so calls it. */
-extern void report(void *ptr, int64_t size, size_t allocated, size_t reserved, struct device device)
-	__asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+extern void report(
+	void *ptr, int64_t size, size_t allocated, size_t reserved,
+	struct device device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
 enum { BYTES = 4096 };
 
