@@ -364,6 +364,7 @@ static __always_inline bool know_python_code(const struct gt_probe_python *row,
 					     uint64_t code)
 {
 	uint64_t words, identity;
+	bool lasts;
 
 	if (!read_python_code(row, t, code))
 		return false;
@@ -374,11 +375,9 @@ static __always_inline bool know_python_code(const struct gt_probe_python *row,
 		k->sent = 0;
 		k->is_made = is_python_bracketed(row, PYTHON_FIELD(t->code, row->layout.file));
 		/* that of a module is freed when it has run */
-		k->checked_ns =
-			k->is_made || is_python_bracketed(row,
-							  PYTHON_FIELD(t->code, row->layout.name)) ?
-				0 :
-				1;
+		lasts = !k->is_made &&
+			!is_python_bracketed(row, PYTHON_FIELD(t->code, row->layout.name));
+		k->checked_ns = lasts;
 	}
 	if (k->is_made && row->layout.minor < GT_PYTHON_NUMBERED)
 		identity += python_content(row, t);
