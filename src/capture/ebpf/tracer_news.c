@@ -85,6 +85,9 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 
 void gt_tracer_judge(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_event *e)
 {
+	/* its program is known from its mappings, if it has ended */
+	if (t->wanted.decide)
+		t->images.catch_up(t);
 	p->is_wanted =
 		p->is_wanted || gt_wanted_now(&t->wanted, e, p->start,
 					      gt_map_history_program(&t->map_history, e->pid));

@@ -220,6 +220,9 @@ bool gt_selection_matches(const struct gt_selection *s, const struct gt_process_
 		p->parent = facts->parent;
 	if (!*p->exe && facts->exe)
 		snprintf(p->exe, sizeof p->exe, "%s", facts->exe);
+	/* what an exec calls it */
+	if (!*p->comm)
+		snprintf(p->comm, sizeof p->comm, "%.15s", gt_path_name(p->exe));
 	found = is_match(s, p);
 	for (int i = 0; !found && !s->no_children && p->parent && i < ANCESTORS_MAX; i++) {
 		look(p, p->parent);
