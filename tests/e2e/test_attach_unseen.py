@@ -2,6 +2,7 @@
 """test_attach_unseen.py - what attach cannot see is named, with the cause and exit status 24."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -143,3 +144,47 @@ def test_a_driver_linked_into_the_program_is_recognised_and_probed(case):
         program.communicate(b"q", timeout=60)
         assert f"{case.path('linked')} has CUDA linked into it" in attached.head + attached.err, attached.head
         assert [e["bytes"] for e in attached.events()] == [99]
+
+
+def test_a_driver_under_another_name(case):
+    """It is named by --driver; its API is found by its functions, or given."""
+    need_root(case)
+    copy = copy_of_driver(case, "bundled")
+    other = case.path("bundled") / "libcuda-bundled.so"
+    os.rename(copy, other)
+    for option in str(other), f"{other}=cuda":
+        target = Target(case, library=str(other))
+        attached = Attached(case, "-p", target.pid, "--driver", option)
+        assert "waiting" not in attached.head, attached.head
+        target.tell("a 66")
+        assert attached.stop() == 0, attached.err
+        target.end()
+        assert [e["bytes"] for e in attached.events()] == [66]
+    for wrong, word in (("/bin/true", "defines none of the functions"), ("./nothing", "cannot open")):
+        done = case.gputrack("attach", "--all", "--driver", wrong)
+        assert done.status == 1 and word in done.err and done.err.count("\n") == 1, done.err
+
+
+def test_scripts_hear_when_recording_begins(case):
+    """Also with --quiet, on a descriptor of theirs; and the first line says what the ring bears."""
+    need_root(case)
+    target = Target(case)
+    ready, told = os.pipe()
+    process = subprocess.Popen([case.build / "gputrack", "attach", "-q", "-i", "0", "-o", "a.gt", "-p",
+                                str(target.pid), "--ready-fd", str(told)], pass_fds=[told],
+                               cwd=case.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.close(told)
+    assert os.read(ready, 100) == b"ready\n" and os.read(ready, 1) == b""
+    os.close(ready)
+    target.tell("a 88")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and out == err == b"", (out, err)
+    assert [e["bytes"] for e in case.events("a.gt")] == [88]
+    held = {}
+    for unwind in "fp", "dwarf":
+        attached = Attached(case, "-p", target.pid, "--unwind", unwind)
+        attached.stop()
+        held[unwind] = int(re.search(r"ring holds about ([\d,]+) calls", attached.head).group(1).replace(",", ""))
+    target.end()
+    assert held["fp"] > 10 * held["dwarf"] > 1000, held

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_checklist.py - doc/levelzero-checklist.md and doc/nsys-checklist.md: every row names tests,
-which exist, and none is missing.
+"""test_checklist.py - the checklists doc/*-checklist.md and doc/attach.md's table of adversity: every row
+names tests, which exist, and none is missing.
 
 Usage: test_checklist.py SOURCE
 """
@@ -39,6 +39,14 @@ NSYS = ["profile.sh", "valid.tsv", "invalid.tsv", "driver.tsv", "PID", "address"
         "eventClass` 67", "eventClass` 1", "CUDA_CALLCHAINS", "ENUM_CUDA_MEM_KIND",
         "ENUM_CUDA_DEV_MEM_EVENT_OPER", "StringIds"] + [f"CUDA_MEMOPR_MEMORY_KIND_{kind}`" for kind in """
 DEVICE DEVICE_STATIC ARRAY PAGEABLE PINNED MANAGED MANAGED_STATIC UNKNOWN""".split()]
+
+# What the document of gpu-memleak-trace's stress test lists, and what issues of attach are known.
+STRESS = ["basic-info.sh", "gpu_stressor.py --throughput 4000 --allocate-size 2048 --ratio 1.0", "--free-ratio",
+          "16 MB", "Summary()", "GetTopN()", "pid_mon.py --pids <PID> --interval 0.2", "timestamp", "description",
+          "pid", "name", "cpu_percent", "memory_mb", "memory_percent", "disk_read_kb", "disk_write_kb"]
+ADVERSITY = ["CAP_SYS_PTRACE", "FIFO", "memfd", "another name", "launcher", "silent parent", "replaced on disk",
+             "container", "unusual folder", "chroot", "three processes with pid 1", "dlmopen", "500 threads", "gdb",
+             "strace", "exec", "reused pid", "two tracers", "-9", "beyond the ring"]
 
 TEST = re.compile(r"`((?:e2e|unit|golden)/[^`]+)`")
 
@@ -104,6 +112,11 @@ def main():
     nsys = check_rows((source / "doc/nsys-checklist.md").read_text(), tests, wrong)
     wrong += [f"{name.strip('`')} has no row" for name in NSYS
               if not any(f"`{name}" in cell for cell in nsys)]
+    adversity = (source / "doc/attach.md").read_text().split("## Adversity\n")[1].split("\n## ")[0]
+    for name, listed, rows_of in (("attach-checklist.md", STRESS, (source / "doc/attach-checklist.md").read_text()),
+                                  ("attach.md", ADVERSITY, adversity)):
+        cells = check_rows(rows_of, tests, wrong)
+        wrong += [f"{word} has no row in {name}" for word in listed if not any(word in cell for cell in cells)]
     first = check_rows(text, tests, wrong)
     for name in VARIABLES:
         if not any(f"`{name}=" in cell for cell in first):

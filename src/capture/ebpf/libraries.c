@@ -47,8 +47,23 @@ int gt_library_api(const char *path)
 	return -1;
 }
 
+int gt_libraries_api(const struct gt_libraries *l, const char *path)
+{
+	for (size_t i = 0; i < l->named_count; i++) {
+		const char *name = gt_path_name(path);
+		size_t size = strlen(l->named[i].name);
+
+		/* "libcuda-bundled.so (deleted)" */
+		if (!strncmp(name, l->named[i].name, size) && (!name[size] || name[size] == ' '))
+			return (int)l->named[i].api;
+	}
+	return gt_library_api(path);
+}
+
 void gt_libraries_fini(struct gt_libraries *l)
 {
+	for (size_t i = 0; i < l->named_count; i++)
+		free(l->named[i].name);
 	for (size_t i = 0; i < l->count; i++)
 		free(l->list[i].path);
 	free(l->list);
@@ -194,7 +209,7 @@ static int add(struct gt_libraries *l, struct candidate *c)
 
 static bool is_wanted(const struct gt_libraries *l, const char *path)
 {
-	int api = gt_library_api(path);
+	int api = gt_libraries_api(l, path);
 
 	return api >= 0 && !l->unwanted[api];
 }
@@ -250,7 +265,7 @@ static int refuse(struct gt_libraries *l, const struct gt_mapping *m, uint32_t p
 	if (!*l->refusal.text)
 		gt_error_set(&l->refusal, error, "cannot open %s, which process %u has loaded: %s",
 			     m->path, pid, gt_mapping_cause(error));
-	added = append(l, gt_library_api(m->path), m->path, pid);
+	added = append(l, gt_libraries_api(l, m->path), m->path, pid);
 	added->is_refused = added->is_unopened = true;
 	return 0;
 }
@@ -263,7 +278,7 @@ static int refuse(struct gt_libraries *l, const struct gt_mapping *m, uint32_t p
 static int add_mapped(struct gt_libraries *l, const struct gt_mapping *m, uint32_t pid,
 		      size_t *opened)
 {
-	struct candidate c = { .path = m->path, .api = gt_library_api(m->path), .pid = pid };
+	struct candidate c = { .path = m->path, .api = gt_libraries_api(l, m->path), .pid = pid };
 	int dropped;
 
 	if (*opened >= OPENED_MAX || found_in(l, pid) >= GT_LIBRARIES_OF_PROCESS)
@@ -368,6 +383,38 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 	return found;
 }
 
+int gt_libraries_name(struct gt_libraries *l, const char *path, int api, struct gt_error *error)
+{
+	struct candidate c = { .path = path, .api = api, .is_program = true };
+	struct gt_named_library *named = &l->named[l->named_count];
+	int e = 0;
+
+	if (l->named_count == GT_LIBRARIES_NAMED)
+		return gt_error_set(error, -E2BIG, "there is room for %d drivers only",
+				    GT_LIBRARIES_NAMED);
+	c.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (c.fd < 0 || fstat(c.fd, &c.st))
+		e = gt_error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (!e && c.api < 0)
+		c.api = gt_library_api(path);
+	if (!e && c.api < 0)
+		c.api = gt_points_api(c.fd, (uint64_t)c.st.st_size);
+	if (!e && c.api < 0)
+		e = gt_error_set(error, -ENOEXEC,
+				 "%s defines none of the functions of CUDA, Level Zero or OpenCL: "
+				 "name the file that the program loads",
+				 path);
+	if (!e) {
+		named->name = gt_strdup(gt_path_name(path));
+		named->api = (enum gt_api)c.api;
+		l->named_count++;
+		add(l, &c);
+	}
+	if (c.fd >= 0)
+		close(c.fd);
+	return e;
+}
+
 static void try_folder(struct gt_libraries *l, const char *folder)
 {
 	for (int api = 0; api < GT_API_COUNT; api++) {
@@ -443,7 +490,7 @@ static void add_heard(struct gt_libraries *l, gt_scanned_fn *scanned, void *cont
 		struct candidate c = { .path = h->mapping.path, .pid = h->pid };
 		size_t known = l->count;
 
-		c.api = gt_library_api(c.path);
+		c.api = gt_libraries_api(l, c.path);
 		c.fd = gt_mapping_open(&h->mapping, h->pid);
 		if (c.fd >= 0 && found_in(l, h->pid) < GT_LIBRARIES_OF_PROCESS) {
 			l->usable = 0;

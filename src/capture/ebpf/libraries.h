@@ -27,6 +27,7 @@ enum {
 	GT_LIBRARIES_OF_PROCESS = 16, /* files that one process can have probed … */
 	GT_LIBRARIES_MAX = 256,       /* … and all together */
 	GT_LIBRARIES_DROPPED = 8,     /* processes whose further libraries are counted */
+	GT_LIBRARIES_NAMED = 16,      /* of gt_libraries_name */
 	GT_LIBRARIES_HEARD = 32,      /* libraries loaded since the last scan, at most */
 	GT_LIBRARIES_PLAIN = 64,      /* programs that are not read again */
 };
@@ -43,6 +44,11 @@ struct gt_libraries {
 	bool unwanted[GT_API_COUNT]; /* APIs that are not probed */
 	bool cpu_blocks;             /* pools' blocks in main memory are wanted, too */
 	bool with_programs;          /* gt_libraries_scan_queued scans programs too */
+	struct gt_named_library {
+		char *name; /* of the file, without its folder */
+		enum gt_api api;
+	} named[GT_LIBRARIES_NAMED]; /* libraries under other names */
+	size_t named_count;
 	struct gt_library *list;
 	size_t count, room;
 	bool is_settled; /* set by the caller after the first scans */
@@ -76,6 +82,13 @@ struct gt_libraries {
 int gt_library_api(const char *path);
 
 void gt_libraries_fini(struct gt_libraries *l);
+/* The same, and those of gt_libraries_name. */
+int gt_libraries_api(const struct gt_libraries *l, const char *path);
+/*
+ * Probes a file that is a library under another name, and all that processes map under that name.
+ * `api`: -1 to find out by the functions that it defines. 0 or -errno.
+ */
+int gt_libraries_name(struct gt_libraries *l, const char *path, int api, struct gt_error *error);
 /* True when a process may have called a library before it was probed. */
 bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
 /* It has ended, or executed another program: what it had mapped is gone. */

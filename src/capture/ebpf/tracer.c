@@ -48,7 +48,7 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
-	if (gt_library_api(mapping->path) >= 0)
+	if (gt_libraries_api(&t->libraries, mapping->path) >= 0)
 		gt_libraries_hear(&t->libraries, pid, mapping);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include "capture/ebpf/obstacle.h"
@@ -36,6 +37,7 @@ struct settings {
 	bool command, all, quiet, no_stacks, no_python;
 	int unwind, way;
 	struct gt_own_options own;
+	uint64_t ready_fd; /* 0: none */
 	uint64_t top, stack_depth, max_bytes, max_memory, ring_size, stack_bytes;
 };
 
@@ -116,6 +118,10 @@ static const struct gt_option options[] = {
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end" },
+	{ .name = "ready-fd", .type = GT_OPTION_COUNT, .argument = "FD", .most = INT_MAX,
+	  AT(ready_fd),
+	  .help = "write a line to this open file descriptor as soon as calls are recorded, and "
+		  "close it: for scripts, also with --quiet" },
 	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
 };
@@ -284,23 +290,42 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 	return mapped < 0 ? mapped : 0;
 }
 
+/* How many calls fit into the ring, with a stack of ordinary depth or a copy of it. */
+static uint64_t calls_held(const struct gt_probes_options *how)
+{
+	const size_t frames = 24;
+	size_t stack = how->unwinding == GT_UNWIND_DWARF && how->frames ?
+			       how->stack_bytes + sizeof(struct gt_probe_stack) +
+				       GT_PROBE_ARRAY * sizeof(uint64_t) :
+			       (how->frames < frames ? how->frames : frames) * sizeof(uint64_t);
+
+	return how->ring_bytes / (sizeof(struct gt_probe_call) + stack);
+}
+
 /* Announces that all calls are recorded from now on; scripts wait for this line. */
 static void announce(const struct attach *a)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	size_t functions = 0, libraries = 0;
-	char who[128];
+	char who[128], text[GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < l->count; i++) {
 		functions += l->list[i].functions;
 		libraries += l->list[i].functions > 0;
 	}
+	if (a->settings.ready_fd) {
+		(void)!write((int)a->settings.ready_fd, "ready\n", 6);
+		close((int)a->settings.ready_fd);
+	}
 	if (a->settings.quiet)
 		return;
 	gt_targets_name(&a->targets, who, sizeof who);
 	fprintf(stderr, "gputrack: tracking %s", a->argv ? "the command" : who);
-	fprintf(stderr, ", %zu functions in %zu %s; press Ctrl-C to detach\n", functions, libraries,
-		libraries == 1 ? "library" : "libraries");
+	fprintf(stderr,
+		", %zu functions in %zu %s; the ring holds about %s calls; press Ctrl-C to "
+		"detach\n",
+		functions, libraries, libraries == 1 ? "library" : "libraries",
+		gt_format_count(text, calls_held(&a->how.probes)));
 }
 
 /* Of a refusal only once: the reason is likely to be the same for other libraries. */

@@ -64,6 +64,7 @@ int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
 	int status = gt_selection_parse(selection, syntax);
 
 	t->selection = selection;
+	t->drivers = &settings->drivers;
 	t->pools = (enum gt_pools_wanted)settings->pools;
 	for (size_t i = 0; i < settings->pids.count && !status; i++)
 		status = parse_pids(t, syntax, settings->pids.items[i]);
@@ -80,6 +81,7 @@ void gt_targets_settings_fini(struct gt_targets_settings *settings)
 {
 	gt_texts_fini(&settings->pids);
 	gt_texts_fini(&settings->apis);
+	gt_texts_fini(&settings->drivers);
 	gt_selection_fini(&settings->selection);
 }
 
@@ -226,6 +228,25 @@ static int scan_targets(struct gt_targets *t, struct gt_tracer *tracer, struct g
 	return mapped;
 }
 
+/* Probes the files that were named: FILE or FILE=API. */
+static int probe_drivers(const struct gt_targets *t, struct gt_libraries *l, struct gt_error *error)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < t->drivers->count && !e; i++) {
+		char *path = gt_strdup(t->drivers->items[i]), *end = strrchr(path, '=');
+		int api = GT_API_COUNT;
+
+		while (end && --api >= 0 && strcmp(end + 1, gt_api_keys[api]))
+			;
+		if (end && api >= 0)
+			*end = '\0';
+		e = gt_libraries_name(l, path, end ? api : -1, error);
+		free(path);
+	}
+	return e;
+}
+
 int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
 {
 	struct gt_libraries *l = gt_tracer_libraries(tracer);
@@ -236,7 +257,9 @@ int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_e
 		l->unwanted[i] = (t->some_apis && !t->wanted[i]) ||
 				 (i == GT_PYTORCH && t->pools == GT_POOLS_NONE);
 	l->cpu_blocks = t->pools == GT_POOLS_CPU;
-	mapped = scan_targets(t, tracer, error);
+	mapped = probe_drivers(t, l, error);
+	if (!mapped)
+		mapped = scan_targets(t, tracer, error);
 	if (mapped < 0)
 		return mapped;
 	if (mapped && !gt_tracer_has_library(tracer))

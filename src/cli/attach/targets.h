@@ -16,7 +16,7 @@ enum {
 
 /* As typed: which processes and which APIs. */
 struct gt_targets_settings {
-	struct gt_texts pids, apis;
+	struct gt_texts pids, apis, drivers;
 	int pools; /* enum gt_pools_wanted */
 	struct gt_selection selection;
 };
@@ -30,6 +30,14 @@ struct gt_targets_settings {
 	  .at = (base) + offsetof(struct gt_targets_settings, pids),                               \
 	  .help = pid_help },                                                                      \
 		GT_SELECTION_OPTIONS((base) + offsetof(struct gt_targets_settings, selection)),    \
+		{ .name = "driver",                                                                \
+		  .type = GT_OPTION_TEXTS,                                                         \
+		  .argument = "FILE[=API]",                                                        \
+		  .at = (base) + offsetof(struct gt_targets_settings, drivers),                    \
+		  .help = "a driver or loader under another name (libcuda-bundled.so), or a "      \
+			  "program "                                                               \
+			  "into which one is linked; the API is found by its functions; may be "   \
+			  "repeated" },                                                            \
 		{ .name = "api",                                                                   \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .argument = "API",                                                               \
@@ -53,6 +61,7 @@ struct gt_targets {
 	size_t count;
 	uint32_t *family; /* the processes, and their children that ran when we attached */
 	size_t family_count, family_room;
+	const struct gt_texts *drivers; /* as typed */
 	bool wanted[GT_API_COUNT], some_apis;
 	enum gt_pools_wanted pools;
 };
