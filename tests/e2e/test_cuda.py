@@ -366,6 +366,20 @@ def test_memory_that_the_driver_takes_for_itself_is_measured(case):
     assert case.report("a.gt", "summary")["peak"]["device_bytes"] < 1 << 20
 
 
+def test_code_is_measured_when_its_kernel_is_first_launched(case):
+    for options in [], ["--touches"]:
+        if options and getattr(case, "cuda_door", "") == "cupti":
+            return
+        run = case.gputrack("run", "-q", "-o", "a.gt", *options, case.program("cuda_touches"),
+                            "cost", "1000", env=cuda(case, FAKE_CUDA_COSTS="1"))
+        assert run.status == 0, run.err
+        code = [e for e in case.events("a.gt") if e["function"] == "cudaCodeMemory"
+                and e["bytes"] == 3 << 20]
+        assert len(code) == (0 if getattr(case, "cuda_door", "") == "cupti" else 1), code
+        for event in code:
+            assert "cuda_touches.c" in event["where"], event
+
+
 def test_without_nvml_no_device_samples_are_recorded(case):
     case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
                   env=nvml(case, FAKE_NVML_INIT="9"))

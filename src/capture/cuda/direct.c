@@ -13,6 +13,7 @@
 
 #include "api/row_check.h"
 #include "capture/cuda/cuda.h"
+#include "capture/cuda/launch.h"
 #include "capture/cuda/touch.h"
 #include "guest/settings.h"
 
@@ -137,10 +138,12 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 		expect_exit();
 	if (gt_function_ends(fn))
 		gt_cuda_touch_forget();
-	if (is_code(fn) && gt_function_ends(fn))
+	if (is_code(fn) && gt_function_ends(fn)) {
+		gt_cuda_launch_forget();
 		gt_cuda_code_unloaded(argv[0], caller);
-	else if (is_code(fn))
+	} else if (is_code(fn)) {
 		gt_cuda_code_loaded(function, argv, current_context(), caller);
+	}
 }
 
 /* The driver's own function comes before the recorder's end, whose door may ask the driver. */
@@ -253,8 +256,9 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 		door.place = place_and_touch;
 	/* two threads may do this at once: both write the same */
 	for (size_t i = 0; i < GT_ENTRIES; i++) {
-		void *wrapper =
-			touches && !ours[i].wrapper ? gt_cuda_touch_wrappers[i] : ours[i].wrapper;
+		void *wrapper = ours[i].wrapper                      ? ours[i].wrapper :
+				touches && gt_cuda_touch_wrappers[i] ? gt_cuda_touch_wrappers[i] :
+								       gt_cuda_launch_wrappers[i];
 
 		gt_cuda_entries.driver[i] = find(handle, ours[i].name);
 		gt_cuda_entries.wrapper[i] = gt_cuda_entries.driver[i] ? wrapper : NULL;
@@ -263,6 +267,7 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 	*(void **)&get_device = find(handle, "cuCtxGetDevice");
 	*(void **)&driver.device_name = find(handle, "cuDeviceGetName");
 	gt_cuda_measure_start(find, handle);
+	gt_cuda_launch_start(find, handle);
 	gt_cuda_driver_start(&driver);
 	atomic_store(&found, true);
 	return &gt_cuda_entries;

@@ -16,6 +16,7 @@
 #include "api/row_check.h"
 #include "base/bytes.h"
 #include "capture/cuda/direct.h"
+#include "capture/cuda/launch.h"
 
 enum {
 	ADDRESS_BITS = 47,
@@ -365,6 +366,12 @@ static void shares(struct gt_guest_work *work, uint64_t address)
 #define IS_BLIND_USES(...)                   true
 #define IS_BLIND_UNKNOWN                     true
 
+static inline void *next_of(enum gt_cuda_entry entry)
+{
+	return gt_cuda_launch_wrappers[entry] ? gt_cuda_launch_wrappers[entry] :
+						gt_cuda_entries.driver[entry];
+}
+
 #ifdef GT_HAVE_CUDA_H
 #define CHECK_ROW GT_CHECK_ROW
 #else
@@ -384,7 +391,7 @@ static void shares(struct gt_guest_work *work, uint64_t address)
 		static struct gt_guest_work work = { .work = { .kind = GT_WORK_##kind_,            \
 							       .is_blind = IS_BLIND_##touched,     \
 							       .function = #fn } };                \
-		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.driver[GT_ENTRY_##fn];     \
+		CUresult (*next)(PARAMS(__VA_ARGS__)) = next_of(GT_ENTRY_##fn);                    \
 		CUresult result = next(NAMES(__VA_ARGS__));                                        \
                                                                                                    \
 		if (result == CUDA_SUCCESS)                                                        \

@@ -59,13 +59,21 @@ PLAIN(cuKernelGetParamInfo, (CUkernel f, size_t index, size_t *offset, size_t *s
 PLAIN(cuFuncGetName, (const char **name, CUfunction f), (*name = F(f)->name, CUDA_SUCCESS))
 PLAIN(cuKernelGetName, (const char **name, CUkernel f), (*name = F(f)->name, CUDA_SUCCESS))
 
+/* The code of a kernel is loaded when it is first launched. */
+static CUresult launched(CUfunction f)
+{
+	if (getenv("FAKE_CUDA_COSTS"))
+		fake_new_at(FAKE_CODE, H(f), 0, NULL);
+	return CUDA_SUCCESS;
+}
+
 PLAIN(cuLaunchKernel,
       (CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
        unsigned int by, unsigned int bz, unsigned int bytes, CUstream stream, void **params,
        void **extra),
-      NEED(f, CUDA_SUCCESS))
+      NEED(f, launched(f)))
 PLAIN(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
-      NEED(f, CUDA_SUCCESS))
+      NEED(f, launched(f)))
 PLAIN(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
       fake_is_alive(FAKE_EXEC, H(exec)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE)
 

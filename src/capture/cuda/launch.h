@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - the first launch of each kernel: that is when the driver loads its code. */
+#pragma once
+
+#include "capture/cuda/cuda.h"
+#include "capture/cuda/direct.h"
+
+/* By entry: wrappers of the functions that launch a kernel; NULL for others. */
+extern void *const gt_cuda_launch_wrappers[GT_ENTRIES];
+
+/* Before the first wrapper is called. */
+void gt_cuda_launch_start(void *(*find)(void *, const char *), void *handle);
+/* Code has been unloaded: the driver may give its kernels' addresses to others. */
+void gt_cuda_launch_forget(void);
