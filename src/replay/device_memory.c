@@ -26,9 +26,9 @@ const char *const gt_part_names[GT_PART_COUNT] = {
 	[GT_PART_CACHED] = "cached by the pool, in segments without a living block",
 	[GT_PART_FRAGMENTED] = "fragmented: cached in segments that a living block pins",
 	[GT_PART_STATICS] = "static variables",
-	[GT_PART_CODE] = "code (measured)",
+	[GT_PART_CODE] = "code and local memory of kernels (measured)",
 	[GT_PART_GRAPHS] = "executable graphs (measured)",
-	[GT_PART_CONTEXTS] = "contexts (measured)",
+	[GT_PART_CONTEXTS] = "contexts and streams (measured)",
 	[GT_PART_UNKNOWN] = "unknown",
 };
 /* clang-format on */

@@ -8,22 +8,27 @@
 #include "base/mem.h"
 #include "replay/replay.h"
 
-enum { PLACES = 64 }; /* as struct gt_entry numbers them */
+enum {
+	PLACES = 64,                /* as struct gt_entry numbers them */
+	SETTLED_NS = 110 * 1000000, /* a sample's period and a bit */
+};
 
 /* What one series tells of a device. */
 struct reported {
-	bool any, has_first;
-	int64_t start; /* the first value */
+	bool any;
+	int64_t start, latest; /* the first value, and that of the last sample so far */
 	/* of the sample that tells most about the moment */
 	int64_t value, beyond; /* beyond: what was known then */
 	uint64_t off_ns;
-	int64_t beyond_first; /* of the first sample that shows more than is known */
 };
 
 struct gt_gpu_figures {
 	const struct gt_view *view;
 	uint64_t time_ns;
 	int64_t known[PLACES];
+	uint64_t begun_ns; /* when the first context or memory had been made; 0: not yet */
+	bool is_settled;   /* samples have shown it */
+	int64_t program_first[PLACES], device_first[PLACES]; /* beyond what was known then */
 	struct reported program[PLACES], device[PLACES];
 };
 
@@ -38,7 +43,10 @@ static bool counts(const struct gt_entry *entry)
 static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 {
 	struct gt_gpu_figures *g = context;
+	enum gt_kind kind = (enum gt_kind)gt_functions[entry->function].kind;
 
+	if (!g->begun_ns && (gt_kinds[kind].family == GT_CUDA_CONTEXT || counts(entry)))
+		g->begun_ns = entry->time_ns;
 	if (counts(entry))
 		g->known[entry->place] += (int64_t)entry->size;
 }
@@ -82,9 +90,10 @@ static uint16_t place_of(const struct gt_recording *r, const char *subject)
 }
 
 /* Values are written when they change: the latest before a moment is still true then. */
-static void take(struct reported *x, const struct gt_sample *sample, uint64_t moment_ns,
+static void take(const struct gt_gpu_figures *g, struct reported *x, const struct gt_sample *sample,
 		 int64_t known)
 {
+	uint64_t moment_ns = g->time_ns;
 	uint64_t off = sample->time_ns > moment_ns ? sample->time_ns - moment_ns :
 						     moment_ns - sample->time_ns;
 	int64_t beyond = sample->value - known;
@@ -96,11 +105,25 @@ static void take(struct reported *x, const struct gt_sample *sample, uint64_t mo
 		x->beyond = beyond;
 		x->off_ns = off;
 	}
-	if (!x->has_first && beyond > 0) {
-		x->has_first = true;
-		x->beyond_first = beyond;
-	}
 	x->any = true;
+	x->latest = sample->value;
+}
+
+/* What the first context takes: a sample may have been taken while it was in the making. */
+static void settle(struct gt_gpu_figures *g, uint64_t time_ns)
+{
+	if (g->is_settled || !g->begun_ns || time_ns < g->begun_ns + SETTLED_NS)
+		return;
+	g->is_settled = true;
+	for (size_t i = 0; i < PLACES; i++) {
+		g->program_first[i] = g->program[i].latest - g->known[i];
+		g->device_first[i] = g->device[i].latest - g->device[i].start - g->known[i];
+	}
+}
+
+static void before_event(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	settle(context, time_ns);
 }
 
 static void sampled(void *context, uint32_t process, const struct gt_sample *sample)
@@ -110,15 +133,16 @@ static void sampled(void *context, uint32_t process, const struct gt_sample *sam
 	bool is_program = !strcmp(series->name, GT_SERIES_PROGRAM_USED);
 	uint16_t place;
 
+	settle(g, sample->time_ns);
 	if (sample->value < 0 || (!is_program && strcmp(series->name, GT_SERIES_DEVICE_USED)))
 		return;
 	place = place_of(g->view->recording, series->subject);
 	if (!place || (is_program && !sample->value))
 		return;
 	if (is_program)
-		take(&g->program[place], sample, g->time_ns, g->known[place]);
+		take(g, &g->program[place], sample, g->known[place]);
 	else
-		take(&g->device[place], sample, g->time_ns,
+		take(g, &g->device[place], sample,
 		     g->known[place] +
 			     (g->device[place].any ? g->device[place].start : sample->value));
 }
@@ -131,6 +155,7 @@ struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time
 	g->view = v;
 	g->time_ns = time_ns;
 	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .observer = &observer,
+									.before = before_event,
 									.sampled = sampled,
 									.context = g,
 									.tick = v->tick }));
@@ -156,7 +181,10 @@ bool gt_gpu_figure_at(const struct gt_gpu_figures *g, uint16_t place, struct gt_
 		return false;
 	*figure = (struct gt_gpu_figure){ .is_of_program = program->any,
 					  .beyond = not_negative(x->beyond),
-					  .beyond_first = not_negative(x->beyond_first),
+					  .beyond_first = not_negative(
+						  !g->is_settled ? x->beyond :
+						  program->any   ? g->program_first[place] :
+								   g->device_first[place]),
 					  .off_ns = x->off_ns };
 	if (device->any)
 		figure->others = program->any ? not_negative(device->value - program->value) :

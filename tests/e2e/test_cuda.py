@@ -358,8 +358,10 @@ def test_memory_that_the_driver_takes_for_itself_is_measured(case):
     assert {(name[:12], size) for name, size in seen["cudaCodeMemory"]} == {
         ("cuModuleLoad", 2), ("cuLibraryLoa", 1)}
     assert {size for _, size in seen["cudaGraphMemory"]} == {4}
+    assert len(seen["cudaGraphMemory"]) == 5, seen
     # before a context is made none is current, and the driver does not answer
-    assert len(seen["cudaGraphMemory"]) == 5 and "cudaContextMemory" not in seen, seen
+    assert {size for _, size in seen["cudaContextMemory"]} == {2}, seen
+    assert all("Stream" in name for name, _ in seen["cudaContextMemory"]), seen
     assert not alive, alive
     report = case.report("a.gt", "leakage")
     assert report["totals"] == {"count": 0, "bytes": 0}

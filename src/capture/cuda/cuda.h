@@ -60,6 +60,7 @@ struct gt_cuda_reading {
 	uint64_t used;
 	uint32_t changes;
 	bool is_known;
+	bool is_skipped; /* it is not measured */
 };
 
 void gt_cuda_measure_start(void *(*find)(void *, const char *), void *handle);

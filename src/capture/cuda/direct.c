@@ -21,11 +21,11 @@
 
 struct gt_cuda_entries gt_cuda_entries;
 
-/* Rows that need more than the recorder: contexts, code and executable graphs. */
+/* Rows that need more than the recorder: contexts, code, executable graphs, streams. */
 #define IS_SPECIAL(kind)                                                                           \
 	(GT_##kind == GT_PRIMARY_CONTEXT || GT_##kind == GT_CUDA_CONTEXT ||                        \
 	 GT_##kind == GT_GREEN_CONTEXT || GT_##kind == GT_LIBRARY || GT_##kind == GT_MODULE ||     \
-	 GT_##kind == GT_EXECUTABLE_GRAPH)
+	 GT_##kind == GT_EXECUTABLE_GRAPH || GT_##kind == GT_STREAM)
 /* Rows that make an object of memory: kernels name the object. */
 #define IS_BINDING(effect, kind)                                                                   \
 	(GT_##effect == GT_CREATE && (GT_##kind == GT_TEXTURE || GT_##kind == GT_SURFACE))
@@ -97,11 +97,24 @@ static void expect_exit(void)
 		atexit(gt_cuda_driver_exiting);
 }
 
+/* Streams take memory, too, but programs make them again and again: only some are measured. */
+static bool is_one_stream_of_many(enum gt_function_id function)
+{
+	enum { MEASURED = 256 };
+	static _Atomic uint32_t made;
+
+	return gt_functions[function].kind == GT_STREAM &&
+	       (atomic_load_explicit(&made, memory_order_relaxed) >= MEASURED ||
+		atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) >= MEASURED);
+}
+
 static __attribute__((noinline)) void before(enum gt_function_id function, uint64_t *argv,
 					     struct gt_cuda_reading *reading)
 {
 	gt_cuda_before(function, argv);
-	gt_cuda_measure_begin(reading);
+	*reading = (struct gt_cuda_reading){ .is_skipped = is_one_stream_of_many(function) };
+	if (!reading->is_skipped)
+		gt_cuda_measure_begin(reading);
 }
 
 /* The memory that the driver took for what the call made, or gave back. */
@@ -111,7 +124,7 @@ static void measure(const struct gt_function *fn, const uint64_t *argv, CUresult
 	enum gt_function_id row = is_code(fn)                     ? GT_FN_cudaCodeMemory :
 				  fn->kind == GT_EXECUTABLE_GRAPH ? GT_FN_cudaGraphMemory :
 								    GT_FN_cudaContextMemory;
-	int64_t bytes = gt_cuda_measure_end(reading);
+	int64_t bytes = reading->is_skipped ? 0 : gt_cuda_measure_end(reading);
 	uint64_t handle = argv[0];
 
 	if (result != CUDA_SUCCESS)
@@ -136,7 +149,7 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 	gt_cuda_after(function, argv);
 	if (function == GT_FN_cuDevicePrimaryCtxRetain)
 		expect_exit();
-	if (gt_function_ends(fn))
+	if (gt_function_ends(fn) && fn->kind != GT_STREAM)
 		gt_cuda_touch_forget();
 	if (is_code(fn) && gt_function_ends(fn)) {
 		gt_cuda_launch_forget();

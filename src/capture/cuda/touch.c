@@ -353,18 +353,18 @@ static void shares(struct gt_guest_work *work, uint64_t address)
 		      (copy)->side##Pitch, (copy)->WidthInBytes,                                   \
 		      ((copy)->Depth ? (copy)->Depth - 1 : 0) * (copy)->side##Height +             \
 			      (copy)->Height))
-#define DO_MOVES(to, from)                   moves(&work, to, from)
-#define DO_MOVES_ALL(to, from, sizes, count) moves_all(&work, to, from, sizes, count)
-#define DO_SETS(to)                          moves(&work, to, NOTHING)
-#define DO_SHARES(address)                   shares(&work, address)
-#define DO_USES(function, params, extra)     uses(&work, function, params, extra)
-#define DO_UNKNOWN                           touch(&work, NULL, 0)
-#define IS_BLIND_MOVES(...)                  false
-#define IS_BLIND_MOVES_ALL(...)              false
-#define IS_BLIND_SETS(...)                   false
-#define IS_BLIND_SHARES(...)                 false
-#define IS_BLIND_USES(...)                   true
-#define IS_BLIND_UNKNOWN                     true
+#define DO_MOVES(to, from)                       moves(&work, to, from)
+#define DO_MOVES_ALL(to, from, sizes, count)     moves_all(&work, to, from, sizes, count)
+#define DO_SETS(to)                              moves(&work, to, NOTHING)
+#define DO_SHARES(address)                       shares(&work, address)
+#define DO_USES(function, stream, params, extra) uses(&work, function, params, extra)
+#define DO_UNKNOWN                               touch(&work, NULL, 0)
+#define IS_BLIND_MOVES(...)                      false
+#define IS_BLIND_MOVES_ALL(...)                  false
+#define IS_BLIND_SETS(...)                       false
+#define IS_BLIND_SHARES(...)                     false
+#define IS_BLIND_USES(...)                       true
+#define IS_BLIND_UNKNOWN                         true
 
 static inline void *next_of(enum gt_cuda_entry entry)
 {

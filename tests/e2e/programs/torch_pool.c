@@ -11,6 +11,7 @@
  *            free in one piece
  * cpu        blocks in main memory
  */
+#include "../../fake/gpu_memory/share.h"
 #include "../../fake/torch/c10_cuda.h"
 
 #include <dlfcn.h>
@@ -108,6 +109,7 @@ static bool fragment(unsigned segments)
 	for (unsigned i = 0; i < segments; i++)
 		free_block(lent[i]);
 	free(lent);
+	fake_share_be_seen(fake_share_open());
 	return lend_block(0, ASKED * UINT64_C(1) * MIB);
 }
 
@@ -161,6 +163,7 @@ int main(int argc, char **argv)
 	*(void **)&trim = dlsym(library, "fake_torch_trim");
 	*(void **)&report_cpu = dlsym(library, "fake_torch_cpu");
 	start(!strcmp(mode, "expandable"));
+	fake_share_be_seen(fake_share_open());
 	if (!strcmp(mode, "keep"))
 		keep(moments);
 	else if (!strcmp(mode, "wait"))
@@ -173,6 +176,7 @@ int main(int argc, char **argv)
 		use_cpu(moments);
 	else
 		live(!strcmp(mode, "private"), moments);
+	fake_share_be_seen(fake_share_open());
 	print_arrived(library);
 	return 0;
 }

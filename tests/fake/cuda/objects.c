@@ -49,11 +49,10 @@ static bool on_device(enum fake_class class)
 /* Device memory that the driver takes for itself: none, unless FAKE_CUDA_COSTS is set. */
 static uint64_t cost(enum fake_class class)
 {
-	static const uint64_t costs[FAKE_CLASS_COUNT] = { [FAKE_CONTEXT] = 300 << 20,
-							  [FAKE_MODULE] = 2 << 20,
-							  [FAKE_LIBRARY] = 1 << 20,
-							  [FAKE_EXEC] = 4 << 20,
-							  [FAKE_CODE] = 3 << 20 };
+	static const uint64_t costs[FAKE_CLASS_COUNT] = {
+		[FAKE_CONTEXT] = 300 << 20, [FAKE_MODULE] = 2 << 20, [FAKE_LIBRARY] = 1 << 20,
+		[FAKE_STREAM] = 2 << 20,    [FAKE_EXEC] = 4 << 20,   [FAKE_CODE] = 3 << 20
+	};
 
 	return getenv("FAKE_CUDA_COSTS") ? costs[class] : 0;
 }

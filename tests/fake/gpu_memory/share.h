@@ -29,3 +29,12 @@ static inline struct fake_share *fake_share_open(void)
 		close(fd);
 	return page == MAP_FAILED ? NULL : page;
 }
+
+/* Waits until somebody has asked three times more what is in use: two periods have passed. */
+static inline void fake_share_be_seen(struct fake_share *share)
+{
+	uint64_t before = share ? atomic_load(&share->readings) : 0;
+
+	for (int i = 0; share && atomic_load(&share->readings) < before + 3 && i < 2000; i++)
+		usleep(10000);
+}
