@@ -21,13 +21,13 @@ struct gt_selection {
 	{ .name = "no-children",                                                                   \
 	  .type = GT_OPTION_FLAG,                                                                  \
 	  .at = (base) + offsetof(struct gt_selection, no_children),                               \
-	  .local = GT_LOCAL_YES,                                                                   \
+	  .local = GT_LOCAL_NO,                                                                    \
 	  .help = "only the processes that were named, without their children" },                  \
 		{ .name = "comm",                                                                  \
 		  .argument = "NAME",                                                              \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .at = (base) + offsetof(struct gt_selection, comms),                             \
-		  .local = GT_LOCAL_YES,                                                           \
+		  .local = GT_LOCAL_NO,                                                            \
 		  .help = "processes called NAME, as `ps -o comm` shows it, running now or "       \
 			  "started "                                                               \
 			  "later, and their children; a pattern like 'python*'; may be repeated, " \
@@ -37,25 +37,25 @@ struct gt_selection {
 		  .argument = "PROGRAM",                                                           \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .at = (base) + offsetof(struct gt_selection, exes),                              \
-		  .local = GT_LOCAL_YES,                                                           \
+		  .local = GT_LOCAL_NO,                                                            \
 		  .help = "processes that run this program: its path, its name, or a pattern" },   \
 		{ .name = "cgroup",                                                                \
 		  .argument = "CGROUP",                                                            \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .at = (base) + offsetof(struct gt_selection, cgroups),                           \
-		  .local = GT_LOCAL_YES,                                                           \
+		  .local = GT_LOCAL_NO,                                                            \
 		  .help = "processes in this cgroup or below it, like system.slice/my.service" },  \
 		{ .name = "container",                                                             \
 		  .argument = "ID",                                                                \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .at = (base) + offsetof(struct gt_selection, containers),                        \
-		  .local = GT_LOCAL_YES,                                                           \
+		  .local = GT_LOCAL_NO,                                                            \
 		  .help = "processes of this container or pod: the first characters of its id, "   \
 			  "at "                                                                    \
 			  "least 4" },                                                             \
 	{                                                                                          \
 		.name = "user", .argument = "USER", .type = GT_OPTION_TEXTS,                       \
-		.at = (base) + offsetof(struct gt_selection, users), .local = GT_LOCAL_YES,        \
+		.at = (base) + offsetof(struct gt_selection, users), .local = GT_LOCAL_NO,         \
 		.help = "processes of this user, by name or number"                                \
 	}
 
