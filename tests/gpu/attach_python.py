@@ -147,7 +147,8 @@ def main():
     if os.geteuid():
         print("skip: only root may attach")
         return 77
-    os.chdir(tempfile.mkdtemp(prefix="gputrack-attach-python-"))
+    work = tempfile.TemporaryDirectory(prefix="gputrack-attach-python-")
+    os.chdir(work.name)
     print("Python", sys.version.split()[0], "kernel", os.uname().release, flush=True)
     env = dict(os.environ)
     compare("ctypes", env)
