@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gputrack attach unwinds stacks in the kernel, by the unwind tables of programs and libraries."""
 import collections
+import signal
 
 from test_attach import Attached, need_root, read_line
 
@@ -52,11 +53,13 @@ def test_stacks_of_all_kinds_match_those_of_the_door(case):
 
 
 def test_a_burst_of_whole_stacks_loses_none(case):
-    """5,000 allocations in 50 threads, with the default ring."""
+    """5,000 allocations in 50 threads, with the default ring, while the tracer gets no processor."""
     need_root(case)
     program, attached = start(case, 50, 5000)
+    attached.process.send_signal(signal.SIGSTOP)
     program.stdin.write(b"\n")
     assert read_line(program.stdout) == "ready\n"
+    attached.process.send_signal(signal.SIGCONT)
     assert attached.stop() == 0, attached.err
     program.communicate(b"\n", timeout=60)
     stacks = collections.Counter(tuple(f["function"] for f in e["stack"])

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static int (*allocate)(uint64_t *, size_t);
@@ -120,6 +121,38 @@ static void in_signal(size_t size, int flags)
 	stack.ss_flags = SS_DISABLE;
 	sigaltstack(&stack, NULL);
 	free(stack.ss_sp);
+}
+
+/* Interrupted at its first instruction: the byte before it is of code that has no tables. */
+void trap_here(void);
+__asm__(".text\n"
+	"	nop\n"
+	"trap_here:\n"
+	"	.cfi_startproc\n"
+	"	ud2\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"	.type trap_here, @function\n"
+	"	.size trap_here, . - trap_here\n");
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+
+	(void)number, (void)info;
+	allocate_here(size_now);
+	interrupted->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+static void in_trap(size_t size)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	size_now = size;
+	sigaction(SIGILL, &action, NULL);
+	trap_here();
+	action = (struct sigaction){ .sa_handler = SIG_DFL };
+	sigaction(SIGILL, &action, NULL);
 }
 
 static void *in_thread(void *size)
@@ -260,6 +293,7 @@ int main(int argc, char **argv)
 	through_libc(2000);
 	in_signal(3000, 0);
 	in_signal(3500, SA_ONSTACK);
+	in_trap(3700);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, in_thread, (void *)(uintptr_t)(4000 + i));
 	for (int i = 0; i < 4; i++)
