@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "replay/place.h"
 
-enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4 };
+enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4, RUNNING_SHOWN = 16 };
 
 static void put_totals(struct gt_printer *p, const struct gt_board_process *t)
 {
@@ -78,14 +78,21 @@ static void list_places(const struct gt_live_site *sites, size_t count)
 static void put_sites(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v,
 		      uint16_t process)
 {
+	bool is_all = process == GT_BOARD_ALL;
 	size_t top = top_of(v), count = 0;
 	struct gt_live_site *sites =
-		top ? gt_live_sites(b, process, GT_BOARD_BY_BYTES, &v->names, &count) : NULL;
+		top ? gt_live_sites(b, process, GT_BOARD_BY_BYTES,
+				    is_all ? GT_LIVE_MERGE_ACROSS : GT_LIVE_MERGE_WITHIN, &v->names,
+				    &count) :
+		      NULL;
 	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
 
 	if (count > top)
 		count = top;
-	list_places(sites, count);
+	for (size_t i = 0; is_all && i < count; i++)
+		list_places(&sites[i], 1);
+	if (!is_all)
+		list_places(sites, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct gt_board_site *site = &sites[i].sum;
 		const struct gt_kind_info *kind = &gt_kinds[site->kind];
@@ -94,6 +101,8 @@ static void put_sites(struct gt_printer *p, const struct gt_board *b, const stru
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_PLAIN, "%s %s", gt_format_count(live, site->live),
 			     gt_plural(site->live, kind->name, kind->plural));
+		if (sites[i].processes > 1)
+			gt_print_put(p, GT_PLAIN, " of %u processes", sites[i].processes);
 		put_where(p, sites[i].frames, sites[i].number);
 	}
 	free(sites);
@@ -158,6 +167,61 @@ static void put_ended(struct gt_printer *p, const struct gt_board *b)
 		gt_print_wrap(p, GT_DIM, 2, "and %zu more that ended with live resources", more);
 }
 
+/* Who a process is, where its name does not say. */
+static void put_description(struct gt_printer *p, const struct gt_board_view *v, uint16_t process)
+{
+	const char *text = v->describe ? v->describe(v->names.context, process) : "";
+
+	if (!*text)
+		return;
+	gt_print_put(p, GT_PLAIN, "    ");
+	gt_print_name(p, GT_DIM, text, gt_print_left(p));
+	gt_print_end(p);
+}
+
+static int biggest_first(const void *a, const void *b, void *board)
+{
+	const struct gt_board_process *x = gt_board_process(board, *(const uint16_t *)a);
+	const struct gt_board_process *y = gt_board_process(board, *(const uint16_t *)b);
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->live != y->live ? (x->live > y->live ? -1 : 1) :
+				    *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
+static void put_running(struct gt_printer *p, const struct gt_board *b,
+			const struct gt_board_view *v, size_t running)
+{
+	uint16_t *order = gt_alloc((running + 1) * sizeof *order);
+	uint64_t bytes = 0;
+	char text[GT_FORMAT_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < gt_board_process_count(b); i++)
+		if (!gt_board_process(b, (uint16_t)i)->end_ns)
+			order[count++] = (uint16_t)i;
+	qsort_r(order, count, sizeof *order, biggest_first, (void *)(uintptr_t)b);
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_board_process *process = gt_board_process(b, order[i]);
+
+		if (i >= RUNNING_SHOWN) {
+			bytes += process->bytes;
+			continue;
+		}
+		put_process(p, process);
+		put_description(p, v, order[i]);
+		if (v->top) {
+			put_sites(p, b, v, order[i]);
+			put_entries(p, b, v, order[i]);
+		}
+	}
+	if (count > RUNNING_SHOWN)
+		gt_print_wrap(p, GT_DIM, 2, "and %zu smaller processes, which hold %s together",
+			      count - RUNNING_SHOWN, gt_format_bytes(text, bytes));
+	free(order);
+}
+
 void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v)
 {
 	struct gt_board_process total = gt_board_total(b);
@@ -180,17 +244,9 @@ void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct 
 		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: try a larger --ring-size",
 			      gt_format_count(text, v->lost),
 			      gt_plural(v->lost, "call was", "calls were"));
-	for (size_t i = 0; i < gt_board_process_count(b); i++) {
-		const struct gt_board_process *process = gt_board_process(b, (uint16_t)i);
-
-		if (process->end_ns)
-			continue;
-		put_process(p, process);
-		if (v->top) {
-			put_sites(p, b, v, (uint16_t)i);
-			put_entries(p, b, v, (uint16_t)i);
-		}
-	}
+	if (v->top && running > 1)
+		put_sites(p, b, v, GT_BOARD_ALL);
+	put_running(p, b, v, running);
 	put_ended(p, b);
 	gt_print_end(p);
 }

@@ -34,14 +34,19 @@ static void add_history(struct gt_recent *sum, const struct gt_recent *one)
 	*sum = both;
 }
 
-/* `biggest`: the bytes of the one that gave the sum its stack. */
-static void add_site(struct gt_live_site *sum, const struct gt_live_site *one, uint64_t *biggest)
+/* `biggest`: the bytes of the one that gave the sum its stack; `last`: the process added last. */
+static void add_site(struct gt_live_site *sum, const struct gt_live_site *one, uint64_t *biggest,
+		     uint16_t *last)
 {
 	if (one->sum.bytes > *biggest) {
 		*biggest = one->sum.bytes;
+		sum->sum.process = one->sum.process;
+		sum->frames = one->frames;
 		sum->sum.stack = one->sum.stack;
 		sum->number = one->number;
 	}
+	sum->processes += one->sum.process != *last;
+	*last = one->sum.process;
 	sum->sum.live += one->sum.live;
 	sum->sum.bytes += one->sum.bytes;
 	sum->sum.created += one->sum.created;
@@ -51,24 +56,33 @@ static void add_site(struct gt_live_site *sum, const struct gt_live_site *one, u
 	add_history(&sum->history, &one->history);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_words(const void *a, const void *b)
 {
 	const struct gt_live_site *x = a, *y = b;
 
-	if (x->sum.process != y->sum.process)
-		return x->sum.process - y->sum.process;
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
 	if (x->sum.api != y->sum.api)
 		return x->sum.api - y->sum.api;
 	if (x->sum.kind != y->sum.kind)
 		return x->sum.kind - y->sum.kind;
+	if (x->sum.process != y->sum.process)
+		return x->sum.process - y->sum.process;
 	return x->sum.stack < y->sum.stack ? -1 : x->sum.stack > y->sum.stack;
 }
 
-static bool is_one_place(const struct gt_live_site *x, const struct gt_live_site *y)
+static int by_place(const void *a, const void *b)
 {
-	return x->key && x->key == y->key && x->sum.process == y->sum.process &&
+	const struct gt_live_site *x = a, *y = b;
+
+	return x->sum.process != y->sum.process ? x->sum.process - y->sum.process : by_words(a, b);
+}
+
+static bool is_one_place(const struct gt_live_site *x, const struct gt_live_site *y,
+			 enum gt_live_merge merge)
+{
+	return x->key && x->key == y->key &&
+	       (merge == GT_LIVE_MERGE_ACROSS || x->sum.process == y->sum.process) &&
 	       x->sum.api == y->sum.api && x->sum.kind == y->sum.kind;
 }
 
@@ -92,14 +106,15 @@ static int most_first(const void *a, const void *b, void *order)
 }
 
 struct gt_live_site *gt_live_sites(const struct gt_board *b, uint16_t process,
-				   enum gt_board_order order, const struct gt_live_names *names,
-				   size_t *count)
+				   enum gt_board_order order, enum gt_live_merge merge,
+				   const struct gt_live_names *names, size_t *count)
 {
 	const struct gt_board_site **found =
 		gt_alloc(GT_LIVE_SITES_MAX * sizeof(const struct gt_board_site *));
 	size_t all = gt_board_sites(b, process, order, found, GT_LIVE_SITES_MAX);
 	struct gt_live_site *list = gt_alloc((all + 1) * sizeof *list);
 	uint64_t biggest = 0;
+	uint16_t last = GT_BOARD_ALL;
 
 	for (size_t i = 0; i < all; i++) {
 		list[i].sum = *found[i];
@@ -109,15 +124,17 @@ struct gt_live_site *gt_live_sites(const struct gt_board *b, uint16_t process,
 		name_site(&list[i], names);
 	}
 	free(found);
-	qsort(list, all, sizeof *list, by_place);
+	qsort(list, all, sizeof *list, merge == GT_LIVE_MERGE_ACROSS ? by_words : by_place);
 	*count = 0;
 	for (size_t i = 0; i < all; i++) {
-		if (*count && is_one_place(&list[*count - 1], &list[i])) {
-			add_site(&list[*count - 1], &list[i], &biggest);
+		if (*count && is_one_place(&list[*count - 1], &list[i], merge)) {
+			add_site(&list[*count - 1], &list[i], &biggest, &last);
 			continue;
 		}
-		list[(*count)++] = list[i];
+		list[*count] = list[i];
+		list[(*count)++].processes = 1;
 		biggest = list[i].sum.bytes;
+		last = list[i].sum.process;
 	}
 	qsort_r(list, *count, sizeof *list, most_first, &order);
 	return list;

@@ -252,8 +252,8 @@ static enum gt_board_order order_of(enum gt_screen_column column)
 static void add_sites(struct gt_screen *s, const struct gt_board *b)
 {
 	size_t count;
-	struct gt_live_site *sites =
-		gt_live_sites(b, s->process, order_of(s->sort[s->view]), &s->names, &count);
+	struct gt_live_site *sites = gt_live_sites(b, s->process, order_of(s->sort[s->view]),
+						   GT_LIVE_MERGE_WITHIN, &s->names, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct gt_board_site *site = &sites[i].sum;

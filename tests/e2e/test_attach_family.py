@@ -2,6 +2,7 @@
 """test_attach_family.py - whom attach follows: children, names, programs, cgroups, users."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -143,3 +144,26 @@ def test_processes_by_cgroup_container_and_user(case):
         folder.rmdir()
     for wrong in (["--container", "012"], ["--user", "nobody-is-called-so"]):
         assert case.gputrack("attach", *wrong).status == 2
+
+
+def test_a_summary_of_several_processes(case):
+    """The biggest comes first, each is described, and equal call sites are one."""
+    need_root(case)
+    small, big = Target(case), Target(case)
+    process = case.start(case.build / "gputrack", "attach", "-i", "0.2", "-o", "a.gt", "-p",
+                         f"{small.pid},{big.pid}", bufsize=0, env={"COLUMNS": "300"})
+    while "tracking" not in read_line(process.stderr):
+        pass
+    small.tell("a 300")
+    big.tell("a 600")
+    text, wanted = "", rf"pid {big.pid} attach_target: 600 B.*pid {small.pid} attach_target: 300 B.*oldest"
+    while not re.search(wanted, text.split(" processes, ")[-1], re.S):
+        text += read_line(process.stdout)
+        assert len(text) < 100000, text[-2000:]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    for target in small, big:
+        target.end()
+    last = text.split(" processes, ")[-1]
+    assert re.search(r"900 B +2 blocks of device memory of 2 processes +allocate_here ", last), last
+    assert last.count(f"attach_target {small.library}; user root") == 2, last

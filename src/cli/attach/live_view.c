@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/process.h"
 #include "base/mem.h"
+#include "cli/attach/selection.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "replay/frames.h"
@@ -31,6 +32,7 @@ enum { PART_BYTES = 64 }; /* that one takes, about */
 /* A process, its program and its folder: whose code is whose. */
 struct process {
 	char *program, *folder; /* "": unknown */
+	char *about;            /* for gt_board_view.describe */
 	struct gt_frames *frames;
 };
 
@@ -83,6 +85,7 @@ static void names_free(struct gt_attach_names *n)
 	for (size_t i = 0; i < n->process_count; i++) {
 		free(n->processes[i].program);
 		free(n->processes[i].folder);
+		free(n->processes[i].about);
 	}
 	free(n->processes);
 	gt_intern_free(n->paths);
@@ -109,6 +112,7 @@ static void add_process(struct gt_attach_names *n, uint16_t number, uint32_t pid
 	GT_REACH(n->processes, n->process_count, number);
 	n->processes[number].program = read_link(pid, "exe");
 	n->processes[number].folder = read_link(pid, "cwd");
+	n->processes[number].about = gt_selection_about(pid);
 }
 
 static struct gt_frames *frames_of(struct gt_attach_names *n, uint16_t process)
@@ -347,6 +351,13 @@ bool gt_attach_live_tell_full(const struct gt_attach_live *l, const struct gt_tr
 	return true;
 }
 
+static const char *describe(void *names, uint16_t process)
+{
+	struct gt_attach_names *n = names;
+
+	return process < n->process_count ? n->processes[process].about : "";
+}
+
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost)
 {
 	struct gt_style style = gt_terminal_style(out, GT_COLOR_AUTO);
@@ -360,6 +371,7 @@ void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64
 					       .now_ns = gt_now_ns(),
 					       .since_ns = l->since_ns,
 					       .lost = lost,
-					       .names = { gt_attach_names_find, l->names } });
+					       .names = { gt_attach_names_find, l->names },
+					       .describe = describe });
 	fflush(out);
 }

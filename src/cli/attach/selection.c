@@ -250,3 +250,56 @@ void gt_selection_name(const struct gt_selection *s, char *text, size_t size)
 	append(text, size, " in container ", &s->containers);
 	append(text, size, " of user ", &s->users);
 }
+
+/* The name of a user; its number if it has none. */
+static void name_user(uid_t uid, char *text, size_t size)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	struct passwd *user = NULL;
+
+	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
+		;
+	if (user)
+		snprintf(text, size, "%s", user->pw_name);
+	else
+		snprintf(text, size, "%u", (unsigned)uid);
+	if (file)
+		fclose(file);
+}
+
+/* The first characters of the id of its container: the longest hexadecimal number, if it is one. */
+static void name_container(const char *cgroups, char text[16])
+{
+	const char *digits = "0123456789abcdef";
+
+	text[0] = '\0';
+	for (const char *at = cgroups; *at;) {
+		size_t length = strspn(at, digits);
+
+		if (length >= 32 && at > cgroups && strchr("/-:", at[-1]))
+			snprintf(text, 16, "%.12s", at);
+		at += length ? length : 1;
+	}
+}
+
+char *gt_selection_about(uint32_t pid)
+{
+	struct process *p = gt_alloc(sizeof *p);
+	char command[256], user[64], container[16], *text;
+	size_t size = read_file(pid, "cmdline", command, sizeof command);
+
+	look(p, pid);
+	while (size && !command[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		if (!command[i])
+			command[i] = ' ';
+	command[size] = '\0';
+	name_container(p->cgroups, container);
+	name_user(p->uid, user, sizeof user);
+	if (p->uid == (uid_t)-1 || asprintf(&text, "%s; user %s%s%s", command, user,
+					    *container ? ", container " : "", container) < 0)
+		text = gt_strdup("");
+	free(p);
+	return text;
+}
