@@ -100,6 +100,19 @@ static __always_inline void forget_space(uint32_t pid)
 		bpf_map_delete_elem(&space_of, &pid);
 }
 
+/*
+ * All bits if a >= b, otherwise none; for values below 2^63. Without a branch, of which the
+ * verifier would follow both ways at every step of a search. In assembly, because the compiler
+ * knows better.
+ */
+static __always_inline uint64_t if_not_below(uint64_t a, uint64_t b)
+{
+	uint64_t mask = a - b;
+
+	asm volatile("%0 s>>= 63" : "+r"(mask));
+	return ~mask;
+}
+
 /* The last of the areas that begins at or before the address. */
 static __always_inline const struct gt_space_area *search_areas(const struct gt_space_part *s,
 								uint64_t address)
@@ -108,8 +121,8 @@ static __always_inline const struct gt_space_area *search_areas(const struct gt_
 
 #pragma unroll
 	for (uint32_t half = GT_SPACE_AREAS / 2; half; half /= 2)
-		if (s->areas[WITHIN(at + half, GT_SPACE_AREAS)].start <= address)
-			at += half;
+		at += half &
+		      if_not_below(address, s->areas[WITHIN(at + half, GT_SPACE_AREAS)].start);
 	return &s->areas[WITHIN(at, GT_SPACE_AREAS)];
 }
 
@@ -122,8 +135,8 @@ static __always_inline const struct gt_space_part *search_parts(const struct wal
 
 #pragma unroll
 	for (uint32_t half = GT_SPACE_PARTS / 2; half; half /= 2)
-		if (w->space->firsts[WITHIN(at + half, GT_SPACE_PARTS)] <= address)
-			at += half;
+		at += half &
+		      if_not_below(address, w->space->firsts[WITHIN(at + half, GT_SPACE_PARTS)]);
 	key.part = 1 + at;
 	return bpf_map_lookup_elem(&spaces, &key);
 }
@@ -173,13 +186,11 @@ static __always_inline uint32_t search_rule(const struct walk *k, uint64_t addre
 	at = GT_SHARD_FIRST(shard);
 	end = at + GT_SHARD_COUNT(shard);
 	half = GT_SHARD_HALF(shard);
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 16 && half; i++) {
 		uint64_t next = at + half;
 
-		if (!half)
-			break;
-		if (next < end && chunk->rows[WITHIN(next, GT_CHUNK_ROWS)].at <= offset)
-			at = next;
+		at += half & ~if_not_below(next, end) &
+		      if_not_below(offset, chunk->rows[WITHIN(next, GT_CHUNK_ROWS)].at);
 		half >>= 1;
 	}
 	return 1 + chunk->rows[WITHIN(at, GT_CHUNK_ROWS)].rule;

@@ -77,13 +77,16 @@ struct gt_space_area {
 	uint32_t pages, shard; /* of 4096 bytes; its first shard */
 };
 
+/* An address beyond all code, of which differences are still signed. */
+#define GT_SPACE_END ((uint64_t)1 << 62)
+
 /* The first part has the areas of a small process; otherwise `firsts` leads to those with areas. */
 struct gt_space_part {
 	uint64_t id;
 	uint32_t parts; /* further ones; 0: the areas are here */
 	uint32_t unused;
 	uint64_t firsts[GT_SPACE_PARTS];            /* their first addresses */
-	struct gt_space_area areas[GT_SPACE_AREAS]; /* beyond the last: start is UINT64_MAX */
+	struct gt_space_area areas[GT_SPACE_AREAS]; /* beyond the last: start is GT_SPACE_END */
 };
 
 struct gt_space_key {

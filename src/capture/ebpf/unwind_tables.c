@@ -321,7 +321,8 @@ struct gt_unwind_size gt_unwind_tables_size(const struct gt_unwind_tables *t)
 
 static void add_area(struct gt_space *s, size_t *room, uint64_t start, uint64_t end, uint32_t shard)
 {
-	if (start >= end || s->count == AREAS_MAX)
+	/* [vsyscall] is the kernel's, at the end of its half of the addresses */
+	if (start >= end || end > GT_SPACE_END || s->count == AREAS_MAX)
 		return;
 	GT_GROW(s->areas, s->count, *room);
 	s->areas[s->count++] = (struct gt_space_area){
@@ -394,7 +395,7 @@ static bool put_part(const struct gt_unwind_tables *t, struct gt_space *s, uint3
 	for (size_t i = 0; i < GT_SPACE_AREAS; i++)
 		part->areas[i] = from + i < s->count ?
 					 s->areas[from + i] :
-					 (struct gt_space_area){ .start = UINT64_MAX };
+					 (struct gt_space_area){ .start = GT_SPACE_END };
 	if (bpf_map_update_elem(t->maps.spaces, &key, part, BPF_ANY))
 		return false;
 	s->parts = number + 1 > s->parts ? number + 1 : s->parts;
@@ -410,7 +411,7 @@ static bool put_space(struct gt_unwind_tables *t, struct gt_space *s)
 	s->id = ++t->last_space;
 	part.id = s->id;
 	for (size_t i = 0; i < GT_SPACE_PARTS; i++)
-		part.firsts[i] = i < parts ? s->areas[i * GT_SPACE_AREAS].start : UINT64_MAX;
+		part.firsts[i] = i < parts ? s->areas[i * GT_SPACE_AREAS].start : GT_SPACE_END;
 	if (parts <= 1)
 		return put_part(t, s, 0, &part, 0);
 	part.parts = (uint32_t)parts;
