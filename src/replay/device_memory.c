@@ -197,7 +197,8 @@ void gt_memory_init(struct gt_memory_moment *m, const struct gt_view *v, uint64_
 	gt_live_each(&m->ledger->live, sort_entry, &s);
 	gt_pools_init(&m->pools, m->ledger);
 	sort_segments(m);
-	qsort(m->devices, m->device_count, sizeof *m->devices, by_place);
+	if (m->device_count)
+		qsort(m->devices, m->device_count, sizeof *m->devices, by_place);
 	gt_groups_init(&m->all, m->ledger, GT_GROUPS_DEVICE);
 	for (size_t i = 0; i < m->device_count; i++) {
 		struct gt_device_memory *d = &m->devices[i];

@@ -275,7 +275,8 @@ void gt_block_uses_init(struct gt_block_uses *u, const struct gt_view *v)
 	for (size_t i = 0; i < processes; i++)
 		u->is_known |= is_followed(&r, (uint32_t)i);
 	merge(u, v->frames);
-	qsort(u->list, u->count, sizeof *u->list, compare);
+	if (u->count)
+		qsort(u->list, u->count, sizeof *u->list, compare);
 	for (size_t i = 0; i < u->count; i++)
 		add(&u->total, &u->list[i]);
 	gt_addresses_fini(&r.blocks);

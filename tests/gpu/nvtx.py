@@ -149,7 +149,7 @@ def by_phase(name, kind="device memory"):
 def torch_ranges():
     done = record("torch.gt", sys.executable, "-c", TORCH)
     check("PyTorch: the program prints what it prints", done.stdout == "done\n", done.stderr[-400:])
-    found = by_phase("torch.gt")
+    found = by_phase("torch.gt", "PyTorch block")
     print("     phases:", {phase: f"{size / MIB:.1f} MiB" for phase, size in sorted(found.items())})
     check("PyTorch: its blocks are in their phases",
           found.get("step 0 > forward", 0) >= 64 * MIB and found.get("eval", 0) >= 128 * MIB,
@@ -159,7 +159,7 @@ def torch_ranges():
     print("     cuBLAS's own ranges:", "yes" if "cublas" in everything.lower() else "none seen")
     kept = report("torch.gt", "-a", "sites", "--phase", "^eval$")["groups"]
     check("PyTorch: --phase reads one phase alone",
-          sum(g["total_bytes"] for g in kept if g["kind"] == "device memory") >= 128 * MIB, str(kept)[:300])
+          sum(g["total_bytes"] for g in kept if g["kind"] == "PyTorch block") >= 128 * MIB, str(kept)[:300])
 
 
 def program():
