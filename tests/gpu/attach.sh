@@ -80,6 +80,7 @@ if command -v nvcc >/dev/null; then
 	done
 	attach_to leaky-dwarf --unwind dwarf --ring-size 256M -- ./leaky
 	check "dwarf: main is found behind the runtime" grep -q "main .*attach_leaky.cu" leaky-dwarf.txt
+	check "by default, too" grep -q "main .*attach_leaky.cu" leaky-auto.txt
 	if command -v compute-sanitizer >/dev/null; then
 		printf 'go\ngo\n' | compute-sanitizer --leak-check full ./leaky >sanitizer.txt 2>&1
 		grep "LEAK SUMMARY" sanitizer.txt
@@ -109,14 +110,16 @@ if "$PYTHON" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; th
 		print("done", torch.cuda.memory_reserved() - before, flush=True)
 		sys.stdin.readline()
 	END
-	for how in fp dwarf; do
+	for how in auto fp dwarf; do
 		attach_to "torch-$how" --unwind $how -- "$PYTHON" grow.py
 		check "PyTorch, $how: what its allocator took after the attach is what is alive" test \
 			"$(field totals.bytes "torch-$how.json") $(field lost "torch-$how.json")" = \
 			"$(sed -n 's/^done //p' "torch-$how.out") 0"
 	done
-	check "PyTorch: with stacks copied, frames of libtorch or libc10 are seen" \
-		grep -qE "c10|at::" torch-dwarf.json
+	for how in auto dwarf; do
+		check "PyTorch, $how: frames of libtorch or libc10 are seen" grep -qE "c10|at::" "torch-$how.json"
+	done
+	grep unwind_ torch-auto.gt/info
 else
 	echo "skip: no PyTorch with CUDA"
 fi
