@@ -39,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct code_place {
 	uint64_t code, instruction, file, name, lines, content;
 	uint64_t number;
+	uint32_t first_line;
 } cache[CACHED];
 
 /* Reads memory that may not be mapped. */
@@ -149,12 +150,14 @@ static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_
 	if (!read_word(&type, code + 8) || type != (uint64_t)(uintptr_t)python.code_type ||
 	    !read_word(&fresh.file, code + python.layout.file) ||
 	    !read_word(&fresh.name, code + python.layout.name) ||
-	    !read_word(&fresh.lines, code + python.layout.lines))
+	    !read_word(&fresh.lines, code + python.layout.lines) ||
+	    !read_bytes(&fresh.first_line, code + python.layout.first_line,
+			sizeof fresh.first_line))
 		return 0;
 	fresh.content = content_of(&fresh);
 	if (p->number && p->code == code && p->instruction == instruction &&
 	    p->file == fresh.file && p->name == fresh.name && p->lines == fresh.lines &&
-	    p->content == fresh.content)
+	    p->first_line == fresh.first_line && p->content == fresh.content)
 		return p->number;
 	fresh.number = describe(&fresh, number);
 	*p = fresh;
