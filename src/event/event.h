@@ -70,6 +70,8 @@ struct gt_event {
 	uint8_t failed;     /* the call changed nothing */
 	uint8_t unfinished; /* the process ended inside this call */
 	uint32_t phase;     /* number of the innermost range around the call, 0 for none */
+	uint64_t start_ns,
+		duration_ns; /* of the call, as an import knows it; duration 0: unknown */
 };
 
 /* True when `result` is known: a failed creation returns its code only to callers that ask. */

@@ -8,7 +8,9 @@
 #include "ledger/groups.h"
 #include "export/export.h"
 #include "export/place_texts.h"
+#include "replay/call_text.h"
 #include "replay/ending.h"
+#include "replay/group_text.h"
 #include "replay/phase.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
@@ -23,6 +25,10 @@ struct chrome {
 	uint64_t *ended_ns;                         /* by process; 0: it has not ended */
 	size_t ended_size;
 	struct gt_place_texts places;
+	struct {
+		uint32_t process, tid;
+		uint64_t start_ns, duration_ns;
+	} call; /* the latest that was written */
 };
 
 /* Only damaged traces have times before the recording's start. */
@@ -185,11 +191,43 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 	gt_json_end(&c->json);
 }
 
+/* A call as long as it took; once, whatever number of events it had. */
+static void put_call(struct chrome *c, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_view v = { .recording = c->export->recording, .frames = c->export->frames };
+	const char *place = gt_place_texts_get(&c->places, process, event->stack);
+	char name[GT_KIND_TEXT];
+
+	if (c->call.process == process && c->call.tid == event->tid &&
+	    c->call.start_ns == event->start_ns && c->call.duration_ns == event->duration_ns)
+		return;
+	c->call.process = process;
+	c->call.tid = event->tid;
+	c->call.start_ns = event->start_ns;
+	c->call.duration_ns = event->duration_ns;
+	begin(c, "X", gt_call_name(name, &v, event->function, event->stack),
+	      gt_recording_process(c->export->recording, process)->pid, event->start_ns);
+	gt_json_us(&c->json, "dur", event->duration_ns);
+	gt_json_uint(&c->json, "tid", event->tid);
+	gt_json_text(&c->json, "cat", gt_api_keys[gt_functions[event->function].api]);
+	if (*place || event->failed) {
+		gt_json_object(&c->json, "args");
+		if (*place)
+			gt_json_text(&c->json, "by", place);
+		if (event->failed)
+			gt_json_int(&c->json, "result", event->result);
+		gt_json_end(&c->json);
+	}
+	gt_json_end(&c->json);
+}
+
 static void take_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
 		       uint32_t process)
 {
 	struct chrome *c = context;
 
+	if (event->duration_ns)
+		put_call(c, event, process);
 	if (event->time_ns > c->last_ns)
 		c->last_ns = event->time_ns;
 	put_counters(c, event->time_ns);

@@ -38,9 +38,9 @@ static bool creates(const struct gt_event *event)
 	return gt_functions[event->function].effect == GT_CREATE;
 }
 
-static int64_t relative_ns(const struct events *e, const struct gt_event *event)
+static int64_t relative_ns(const struct events *e, uint64_t time_ns)
 {
-	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
+	return (int64_t)(time_ns - gt_recording_start_ns(e->recording));
 }
 
 /* Empty if unknown. */
@@ -48,6 +48,16 @@ static void put_result(FILE *out, const struct gt_event *event)
 {
 	if (gt_event_has_result(event))
 		fprintf(out, "%" PRId32, event->result);
+}
+
+/* When its call began and how long it took; "" if unknown. */
+static void put_call(const struct events *e, const struct gt_event *event, char separator)
+{
+	if (event->duration_ns)
+		fprintf(e->out, "%" PRId64 "%c%" PRIu64, relative_ns(e, event->start_ns), separator,
+			event->duration_ns);
+	else
+		putc(separator, e->out);
 }
 
 /* "" for none. Events come in runs of one phase. */
@@ -66,7 +76,7 @@ static const char *phase_text(struct events *e, uint32_t phase)
 static void tsv_begin(struct events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
-	      "\tresult\tstack\twhere\tphase\n",
+	      "\tresult\tstack\twhere\tphase\tstart_ns\tduration_ns\n",
 	      e->out);
 }
 
@@ -75,8 +85,8 @@ static void tsv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	const struct gt_function *fn = &gt_functions[event->function];
 
 	fprintf(e->out, "%" PRId64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t0x%" PRIx64 "\t",
-		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
-		gt_function_names[event->function], gt_effect_names[fn->effect],
+		relative_ns(e, event->time_ns), gt_recording_process(e->recording, process)->pid,
+		event->tid, gt_function_names[event->function], gt_effect_names[fn->effect],
 		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
 	if (creates(event))
 		fprintf(e->out, "%" PRIu64, event->size);
@@ -93,6 +103,8 @@ static void tsv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	gt_tsv_put(e->out, gt_place_texts_get(&e->places, process, event->stack));
 	putc('\t', e->out);
 	gt_tsv_put(e->out, phase_text(e, event->phase));
+	putc('\t', e->out);
+	put_call(e, event, '\t');
 	putc('\n', e->out);
 }
 
@@ -110,7 +122,7 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 	struct gt_json *j = &e->json;
 
 	gt_json_line(j, NULL);
-	gt_json_int(j, "time_ns", relative_ns(e, event));
+	gt_json_int(j, "time_ns", relative_ns(e, event->time_ns));
 	gt_json_uint(j, "pid", gt_recording_process(e->recording, process)->pid);
 	gt_json_uint(j, "tid", event->tid);
 	gt_json_text(j, "function", gt_function_names[event->function]);
@@ -134,6 +146,10 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 		gt_json_text(j, "where", gt_place_texts_get(&e->places, process, event->stack));
 	if (event->phase)
 		gt_json_text(j, "phase", phase_text(e, event->phase));
+	if (event->duration_ns) {
+		gt_json_int(j, "start_ns", relative_ns(e, event->start_ns));
+		gt_json_uint(j, "duration_ns", event->duration_ns);
+	}
 	gt_json_end(j);
 }
 
@@ -145,7 +161,7 @@ static void json_end(struct events *e)
 static void csv_begin(struct events *e)
 {
 	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
-	      "stack,where,phase\r\n",
+	      "stack,where,phase,start_ns,duration_ns\r\n",
 	      e->out);
 }
 
@@ -183,8 +199,8 @@ static void csv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	const struct gt_function *fn = &gt_functions[event->function];
 
 	fprintf(e->out, "%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s,%s,0x%" PRIx64 ",",
-		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
-		gt_function_names[event->function], gt_effect_names[fn->effect],
+		relative_ns(e, event->time_ns), gt_recording_process(e->recording, process)->pid,
+		event->tid, gt_function_names[event->function], gt_effect_names[fn->effect],
 		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
 	if (creates(event))
 		fprintf(e->out, "%" PRIu64, event->size);
@@ -201,6 +217,8 @@ static void csv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	gt_csv_put_safe(e->out, gt_place_texts_get(&e->places, process, event->stack));
 	putc(',', e->out);
 	gt_csv_put_safe(e->out, phase_text(e, event->phase));
+	putc(',', e->out);
+	put_call(e, event, ',');
 	fputs("\r\n", e->out);
 }
 

@@ -49,6 +49,7 @@ enum {
 	GT_STACK_FRAMES_MAX = 256,
 	GT_RECORD_MAX = 2048, /* of a definition: enough for a stack or a path */
 	GT_EVENT_MAX = 64,    /* the longest event, with its phase */
+	GT_CALL_MAX = 24,     /* its call, before it */
 	GT_ARGUMENTS_MAX = 16,
 };
 
@@ -153,6 +154,7 @@ enum gt_tag {
 	GT_TAG_PAGING,     /* time, address, amount, effect, cause: unified memory (paging.h) */
 	GT_TAG_PHASE,      /* number: of the events that follow in this block */
 	GT_TAG_TOUCH = 8,  /* time, work, ranges: memory that GPU work names (touch.h) */
+	GT_TAG_CALL,       /* duration, time since its start: the call of the next event */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };
 

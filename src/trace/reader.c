@@ -246,6 +246,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	lane->owner = h.owner;
 	lane->tid = h.tid;
 	lane->end_size = lane->phase = lane->end_place = 0;
+	lane->duration_ns = 0;
 	lane->touches = (struct gt_touches){ 0 };
 	return STEP_ON;
 }
@@ -283,6 +284,11 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 	} else {
 		e->size = lane->end_size;
 		e->place = lane->end_place;
+	}
+	if (lane->duration_ns) {
+		e->duration_ns = lane->duration_ns;
+		e->start_ns = e->time_ns - lane->since_ns;
+		lane->duration_ns = 0;
 	}
 	lane->end_size = lane->end_place = 0;
 	if (e->failed)
@@ -348,6 +354,10 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 	if (tag == GT_TAG_END_DETAIL) {
 		lane->end_size = gt_get_varint(&record);
 		lane->end_place = (uint16_t)gt_get_varint(&record);
+	}
+	if (tag == GT_TAG_CALL) {
+		lane->duration_ns = gt_get_varint(&record);
+		lane->since_ns = gt_get_varint(&record);
 	}
 	return !record.bad && lane->phase <= r->definitions.phase_count;
 }

@@ -31,7 +31,8 @@ struct lane {
 	struct gt_touches touches;
 	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
 	uint16_t end_place;
-	uint32_t phase; /* of the events that follow in this block */
+	uint64_t duration_ns, since_ns; /* from GT_TAG_CALL, likewise */
+	uint32_t phase;                 /* of the events that follow in this block */
 	struct gt_event next;
 	uint64_t key; /* time of the next event, but never less than that of the one before */
 };

@@ -424,6 +424,15 @@ static void put_phase(struct gt_lane *lane, uint32_t phase)
 	lane->phase = phase;
 }
 
+/* How long the call took and when it began, committed with its event. Only imports know it. */
+static __attribute__((noinline)) void put_call(struct gt_lane *lane, const struct gt_event *e)
+{
+	uint8_t payload[2 * GT_VARINT_MAX], *at = gt_put_varint(payload, e->duration_ns);
+
+	at = gt_put_varint(at, e->time_ns - e->start_ns);
+	put_record(lane, GT_TAG_CALL, payload, (size_t)(at - payload));
+}
+
 void gt_lane_phase(struct gt_lane *lane, uint32_t phase)
 {
 	if (lane->phase == phase || !lane->block || lane->limit - lane->at < GT_EVENT_MAX)
@@ -439,6 +448,7 @@ void gt_lane_phase(struct gt_lane *lane, uint32_t phase)
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 {
 	struct gt_writer *w = lane->writer;
+	const int most = GT_EVENT_MAX + (e->duration_ns ? GT_CALL_MAX : 0);
 	uint32_t number;
 	uint8_t *at;
 
@@ -449,12 +459,14 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		return;
 	}
 	number = gt_writer_function(w, e->function);
-	if (!number || (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
+	if (!number || (lane->limit - lane->at < most && gt_block_open(lane))) {
 		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 		return;
 	}
 	if (e->phase != lane->phase)
 		put_phase(lane, e->phase);
+	if (__builtin_expect(e->duration_ns != 0, 0))
+		put_call(lane, e);
 	if (gt_functions[e->function].effect != GT_CREATE && (e->size || e->place))
 		put_end_detail(lane, e);
 	at = gt_put_varint(lane->at, GT_TAG_EVENT + 2 * (uint64_t)number + !!e->failed);

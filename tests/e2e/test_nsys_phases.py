@@ -70,7 +70,7 @@ def test_a_filter_reads_one_phase(case):
     assert phases(case, "t.gt", "--phase", "^(no phase)$", "--phase", "setup") == {
         "setup": 1, "(no phase)": 5}
     rows = case.gputrack("export", "t.gt", "--phase", "> forward", "--format", "tsv").out
-    assert [r.split("\t")[-1] for r in rows.splitlines()] == ["phase"] + ["train > forward"] * 2
+    assert [r.split("\t")[15] for r in rows.splitlines()] == ["phase"] + ["train > forward"] * 2
 
 
 def test_ranges_of_the_process_lie_around_those_of_its_threads(case):

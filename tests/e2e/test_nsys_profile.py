@@ -10,7 +10,7 @@ import time
 
 from nsys_export import (BACKTRACE, DEVICE_STATIC, DRIVER, Export, MEMORY, MEMORY_2024, MEMORY_LATEST,
                          PINNED)
-from test_nsys import MAIN, MIB, need_import, refuse, stand_in, take, tsv
+from test_nsys import MAIN, MIB, need_import, refuse, shared, stand_in, take, tsv
 
 GIB = 1 << 30
 MALLOC, FREE = "cudaMalloc_v3020", "cudaFree_v3020"
@@ -110,6 +110,60 @@ def test_an_event_without_a_stack_has_its_function_and_thread(case):
         assert "1 block of host memory by cudaHostAlloc (CUDA)" in text, text
         head, rows = tsv(case, f"n{correlation}.gt", "leakage")
         assert rows[0]["trace_type"] == "1" and rows[0]["stack"] == "STACK_NOT_FOUND", rows
+
+
+def test_each_event_has_the_start_and_duration_of_its_call(case):
+    export = out_of_memory()
+    export.call(20000, 20700, 40, FREE, tid=8)  # the runtime's call holds the driver's
+    export.call(20100, 20600, 40, "cuMemFree_v2", DRIVER, tid=8)
+    export.free(20300, 8 * GIB, 4 * GIB, correlation=40)
+    export.alloc(30000, 1, MIB, correlation=99)  # a call that is not in the export
+    export.call(40000, 40030, 41, "cudaMalloc", BACKTRACE, tid=8, stack=MAIN)
+    export.call(40005, 40025, 41, MALLOC, tid=8)
+    export.alloc(40010, 2, MIB, correlation=41)
+    export.alloc(40020, 3, MIB, correlation=41)
+    take(case, export, "d")
+    events = case.events("d.gt")
+    calls = [(e["start_ns"], e["duration_ns"]) for e in events if "duration_ns" in e]
+    assert calls == [(1000 * (i + 1), 100) for i in range(9)] + [(20000, 700)] \
+        + [(40005, 20)] * 2 + [(313000000, 900000)], calls
+    unknown, = [e for e in events if "duration_ns" not in e]
+    assert unknown["time_ns"] == 30000 and "start_ns" not in unknown
+    for form, separator in (("tsv", "\t"), ("csv", ",")):
+        head, *rows = case.gputrack("export", "d.gt", "--format", form).out.splitlines()
+        assert head.split(separator)[-2:] == ["start_ns", "duration_ns"]
+        assert [tuple(row.split(separator)[-2:]) for row in rows] == \
+            [(str(e.get("start_ns", "")), str(e.get("duration_ns", ""))) for e in events]
+    slices = [e for e in json.loads(case.gputrack("export", "d.gt", "--format", "chrome").out)
+              ["traceEvents"] if e["ph"] == "X"]
+    assert [(e["ts"], e["dur"], e["tid"]) for e in slices] == \
+        [(i + 1, 0.1, 7) for i in range(9)] + [(20, 0.7, 8), (40.005, 0.02, 8), (313000, 900, 7)]
+    assert [e["name"] for e in slices[:10]] == ["cudaMalloc"] * 9 + ["cuMemFree_v2"], slices
+    assert slices[-1]["args"]["result"] == 2 and slices[-1]["name"] == "cudaMalloc"
+
+
+def test_starts_and_durations_of_real_exports_match_their_rows(case):
+    need_import(case)
+    count = 0
+    for path in shared(case):
+        db = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'CUDA_GPU_MEMORY_USAGE_EVENTS'") \
+                .fetchone():
+            continue
+        calls = db.execute(
+            "SELECT r.start, max(r.end - r.start) FROM CUDA_GPU_MEMORY_USAGE_EVENTS m, "
+            "CUPTI_ACTIVITY_KIND_RUNTIME r WHERE r.correlationId = m.correlationId "
+            "AND r.globalTid >> 24 = m.globalPid >> 24 AND r.start <= m.start AND r.end >= m.start "
+            "AND r.eventClass != 67 GROUP BY m.rowid").fetchall()
+        if not calls:
+            continue
+        name = f"{count}.gt"
+        assert case.gputrack("import", path, "-o", name).status == 0
+        events = [(e["start_ns"], e["duration_ns"]) for e in case.events(name)
+                  if "duration_ns" in e and e["outcome"] == "done" and "Pool" not in e["function"]]
+        assert sorted(events) == sorted(calls), path
+        count += 1
+    assert count > 1
 
 
 def test_no_thread_is_invented(case):

@@ -191,8 +191,8 @@ def births(case, name):
 def event_places(form, separator):
     def view(case, name):
         lines = text("export", "NAME", "-f", form)(case, name)
-        assert lines[0].split(separator)[-2:] == ["where", "phase"]
-        return [line.split(separator)[-2] for line in lines]
+        assert lines[0].split(separator)[-4:] == ["where", "phase", "start_ns", "duration_ns"]
+        return [line.split(separator)[-4] for line in lines]
     return view
 
 

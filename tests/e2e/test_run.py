@@ -722,15 +722,18 @@ def test_export_formats_agree(case):
     assert done.out == case.gputrack("export", "q.gt", "--format", "tsv").out
     head, *rows = [line.split("\t") for line in done.out.splitlines()]
     assert head == ["time_ns", "pid", "tid", "function", "effect", "api", "kind", "handle", "bytes",
-                    "owner", "place", "outcome", "result", "stack", "where", "phase"]
+                    "owner", "place", "outcome", "result", "stack", "where", "phase",
+                    "start_ns", "duration_ns"]
     assert len(rows) == len(events) == 33
     for row, event in zip(rows, events):
         row = dict(zip(head, row))
-        for key in ("time_ns", "pid", "tid", "bytes", "result", "where", "phase"):
+        for key in ("time_ns", "pid", "tid", "bytes", "result", "where", "phase",
+                    "start_ns", "duration_ns"):
             assert row[key] == str(event.get(key, "")), (key, row, event)
         for key in ("function", "effect", "api", "kind", "handle", "place", "outcome", "owner"):
             if key != "place" or event["effect"] == "create":
                 assert row[key] == event.get(key, ""), (key, row, event)
+        assert row["duration_ns"] == row["start_ns"] == ""  # only imports know them
         assert row["stack"].count(" < ") == max(len(event["stack"]) - 1, 0)
         inner = event["stack"][0]
         assert row["stack"].startswith(f"{inner['function']} ({inner['file']}:{inner['line']})")

@@ -56,6 +56,10 @@ static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, ui
 		e.failed = 1;
 		e.result = (int32_t)(dice & 64 ? dice >> 32 : dice % 100 - 100);
 	}
+	if (dice >> 40 & 1) { /* likewise of a call */
+		e.duration_ns = 1 + (dice >> 41) % 100000;
+		e.start_ns = dice >> 60 ? time_ns - (dice >> 41) % 1000 : ends[dice / 8 % 7];
+	}
 	return e;
 }
 
@@ -67,7 +71,8 @@ static inline void assert_same_event_(const struct gt_event *a, const struct gt_
 	bool same = a->time_ns == b->time_ns && a->handle == b->handle && a->size == b->size &&
 		    a->owner == b->owner && a->stack == b->stack && a->tid == b->tid &&
 		    a->function == b->function && a->place == b->place && a->result == b->result &&
-		    a->failed == b->failed && a->unfinished == b->unfinished;
+		    a->failed == b->failed && a->unfinished == b->unfinished &&
+		    a->start_ns == b->start_ns && a->duration_ns == b->duration_ns;
 
 	_assert_true(same, "events are the same", file, line);
 }

@@ -294,6 +294,16 @@ static uint32_t thread_of(const struct gt_nsys_origin *origin)
 	return call ? call->tid : 0;
 }
 
+/* When the call began and how long it took; NULL, or a call without an end: unknown. */
+static void set_call(const struct reading *r, struct gt_event *event,
+		     const struct gt_nsys_call *call)
+{
+	if (!call || call->end <= call->start)
+		return;
+	event->start_ns = time_of(r, call->start);
+	event->duration_ns = (uint64_t)call->end - (uint64_t)call->start;
+}
+
 /* The call that an event was made in, and its stack. */
 static int find_origin(struct reading *r, struct gt_nsys_trace *trace, const struct row *row,
 		       struct gt_event *event, struct gt_nsys_origin *origin,
@@ -310,6 +320,7 @@ static int find_origin(struct reading *r, struct gt_nsys_trace *trace, const str
 	/* a static variable has no call */
 	if (row->correlation || !(gt_kinds[fn->kind].habits & GT_LASTING))
 		e = gt_nsys_calls_find(r->calls, &wanted, origin, error);
+	set_call(r, event, gt_nsys_origin_whole(origin));
 	return e ? e :
 		   gt_nsys_stack(r->stacks, trace->writer, trace->number, origin, &event->stack,
 				 class, error);
@@ -377,6 +388,7 @@ static int import_failed(struct reading *r, const struct gt_nsys_call *call,
 
 	if (!gt_nsys_pid(global))
 		return 0;
+	set_call(r, &event, call);
 	e = trace_of(r, global, &trace, error);
 	if (!e)
 		e = gt_nsys_stack(r->stacks, trace->writer, trace->number, &origin, &event.stack,

@@ -32,6 +32,14 @@ struct gt_nsys_origin {
 	const struct gt_nsys_call *backtrace, *driver, *runtime;
 };
 
+/* The whole call: the runtime's holds the driver's. NULL: none. */
+static inline const struct gt_nsys_call *gt_nsys_origin_whole(const struct gt_nsys_origin *origin)
+{
+	return origin->runtime ? origin->runtime :
+	       origin->driver  ? origin->driver :
+				 origin->backtrace;
+}
+
 /*
  * An export without a table of calls has no calls. `sorted`: SQLite sorts the rows; otherwise
  * reading fails with -EAGAIN at the first one that is out of order.
