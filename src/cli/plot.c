@@ -275,33 +275,47 @@ static double local_start(const struct gt_view *v)
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
+	struct gt_memory_series memory;
 	struct gt_ledger *ledger = gt_replay_run(
 		v->recording,
-		&(struct gt_replay){ .each = gt_alive_over_time_event,
+		&(struct gt_replay){ .samples = true,
+				     .each = gt_alive_over_time_event,
 				     .ended = gt_alive_over_time_ended,
 				     .sampled = gt_alive_over_time_sample,
 				     .context = history,
 				     .held = gt_input_held(&j->settings->input, v->frames),
 				     .tick = gt_progress_tick });
+	bool has_memory;
 	int e;
 
-	gt_progress_end();
 	gt_alive_over_time_finish(history, ledger);
 	v->ledger = ledger;
+	v->tick = gt_progress_tick;
+	gt_memory_series_init(&memory, v);
+	gt_progress_end();
+	has_memory = gt_memory_is_drawn(&memory, v);
 	if (j->overlay.log)
 		gt_overlay_align(&j->overlay, local_start(v), history->end_s, &history->bytes);
-	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT, error);
+	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT + (has_memory ? GT_MEMORY_HEIGHT : 0),
+		  error);
 	if (!e) {
-		gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
-				  gt_path_name(gt_recording_path(v->recording)));
+		gt_recording_draw(&j->canvas, v,
+				  &(struct gt_recording_parts){
+					  .history = history,
+					  .memory = has_memory ? &memory : NULL,
+					  .overlay = j->overlay.log ? &j->overlay : NULL,
+					  .name = gt_path_name(gt_recording_path(v->recording)) });
 		e = end(j, error);
 	}
 	if (!e) {
 		gt_recording_text(v, j->words);
+		if (has_memory)
+			gt_memory_words(v, &memory, j->words);
 		tell_metrics(j, v->recording);
 		if (j->overlay.log)
 			gt_overlay_text(&j->overlay, j->words, j->utf8);
 	}
+	gt_memory_series_fini(&memory);
 	gt_alive_over_time_free(history);
 	gt_ledger_free(ledger);
 	return e;

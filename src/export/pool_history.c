@@ -274,7 +274,9 @@ static struct gt_ledger *replay(const struct gt_export *e, const struct gt_live_
 void gt_pool_history_init(struct gt_pool_history *h, const struct gt_export *e)
 {
 	struct roles r = { .history = h };
-	struct gt_live_observer observer = { first_born, first_ended, &r };
+	struct gt_live_observer observer = { .born = first_born,
+					     .ended = first_ended,
+					     .context = &r };
 	struct gt_ledger *l;
 
 	*h = (struct gt_pool_history){ .export = e };
@@ -390,7 +392,7 @@ void gt_pool_history_each(struct gt_pool_history *h, size_t device,
 	struct reading r = {
 		.history = h, .device = &h->devices[device], .each = each, .context = context
 	};
-	struct gt_live_observer observer = { born, ended, &r };
+	struct gt_live_observer observer = { .born = born, .ended = ended, .context = &r };
 
 	begin_reading(h);
 	gt_ledger_free(replay(h->export, &observer,

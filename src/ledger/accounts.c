@@ -111,6 +111,7 @@ void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
 	l->pooled_bytes -= held->pooled;
 	*held = (struct gt_process_bytes){ .ended = true };
 	gt_live_each_of(&l->live, (uint16_t)process, leave_behind, l);
+	gt_extents_process_ended(&l->private->extents, (uint16_t)process);
 }
 
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
@@ -206,6 +207,8 @@ static void make_segment(struct gt_ledger *l, struct gt_entry *e, uint16_t row)
 	const struct gt_function *was = &gt_functions[e->function], *is = &gt_functions[row];
 	size_t old = (size_t)(site_at(l, e) - l->sites), site = old;
 
+	if (l->observer && l->observer->became_segment)
+		l->observer->became_segment(l->observer->context, e);
 	save_peak(l, &l->sites[old]);
 	touch(l, &l->sites[old]);
 	move_tally(&l->tally[was->api][was->kind], &l->tally[is->api][is->kind], e->size);

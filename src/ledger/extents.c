@@ -49,10 +49,26 @@ static struct gt_extent *find(const struct gt_extents *x, const struct gt_extent
 	return found ? *found : NULL;
 }
 
+/* Adds an extent to the sums, or takes it off before it changes. */
+static void count(struct gt_extents *x, const struct gt_extent *e, bool is_there)
+{
+	struct gt_extent_sums *sums = &x->sums[e->place % GT_EXTENT_PLACES];
+	bool is_segment = e->kind == GT_CACHED_MEMORY || e->kind == GT_CACHED_PHYSICAL;
+	uint64_t bytes = e->last - e->first + 1 - e->used;
+
+	if (e->is_gone)
+		return;
+	if (e->used)
+		sums->pinned += is_there ? bytes : 0 - bytes;
+	else if (is_segment)
+		sums->idle += is_there ? bytes : 0 - bytes;
+}
+
 static void take_out(struct gt_extents *x, struct gt_extent *extent)
 {
 	struct gt_extent **kept = NULL;
 
+	count(x, extent, false);
 	tdelete(extent, &x->tree, compare);
 	if (extent->used)
 		gt_memory_check(kept = tsearch(extent, &x->abandoned, compare));
@@ -85,13 +101,15 @@ void gt_extents_born(struct gt_extents *x, const struct gt_live *l, const struct
 				  .handle = owner->handle,
 				  .kind = (uint8_t)gt_entry_kind(owner),
 				  .is_mapping = owner != e,
-				  .process = e->process };
+				  .process = e->process,
+				  .place = owner->place };
 	/* the end of one that overlaps it was not seen */
 	while ((kept = find(x, &key)))
 		take_out(x, kept);
 	kept = gt_alloc(sizeof *kept);
 	*kept = key;
 	gt_memory_check(tsearch(kept, &x->tree, compare));
+	count(x, kept, true);
 }
 
 const struct gt_extent *gt_extents_find(const struct gt_extents *x, uint16_t process,
@@ -142,9 +160,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Calls `change` on each extent that the block lies in, with the bytes of it in there. */
-static void each_part(const struct gt_extents *x, const struct gt_live *l,
-		      const struct gt_entry *block, gt_extent_move_fn *move, void *context,
-		      bool is_born)
+static void each_part(struct gt_extents *x, const struct gt_live *l, const struct gt_entry *block,
+		      gt_extent_move_fn *move, void *context, bool is_born)
 {
 	uint64_t at = block->handle, end = block->handle + block->size;
 
@@ -164,8 +181,12 @@ static void each_part(const struct gt_extents *x, const struct gt_live *l,
 			continue;
 		/* blocks that overlap, after lost events, have no more than there is */
 		bytes = least(bytes, is_born ? segment->size : extent->used);
+		count(x, extent, false);
 		extent->used += is_born ? bytes : 0 - bytes;
 		move(context, segment, is_born ? (int64_t)bytes : -(int64_t)bytes);
+		/* it may have turned out to be a segment just now */
+		extent->kind = (uint8_t)gt_entry_kind(segment);
+		count(x, extent, true);
 	}
 }
 
@@ -211,4 +232,27 @@ void gt_extents_each(const struct gt_extents *x,
 	struct walk w = { each, context };
 
 	twalk_r(x->tree, visit, &w);
+}
+
+struct leaving {
+	struct gt_extents *extents;
+	uint16_t process;
+};
+
+static void leave(const void *node, VISIT order, void *context)
+{
+	const struct leaving *l = context;
+	struct gt_extent *extent = *(struct gt_extent *const *)node;
+
+	if ((order != postorder && order != leaf) || extent->process != l->process)
+		return;
+	count(l->extents, extent, false);
+	extent->is_gone = true;
+}
+
+void gt_extents_process_ended(struct gt_extents *x, uint16_t process)
+{
+	struct leaving l = { x, process };
+
+	twalk_r(x->tree, leave, &l);
 }

@@ -18,7 +18,16 @@ struct gt_extent {
 	uint64_t handle;      /* of the entry whose bytes these are … */
 	uint8_t kind;         /* … and its kind */
 	bool is_mapping;      /* adjacent ones form one range */
-	uint16_t process;
+	bool is_gone;         /* its process has ended */
+	uint16_t process, place;
+};
+
+enum { GT_EXTENT_PLACES = 64 }; /* as struct gt_entry numbers them */
+
+/* Free memory of a pool's segments, … */
+struct gt_extent_sums {
+	uint64_t idle;   /* … in those without a living block */
+	uint64_t pinned; /* … in those with one */
 };
 
 /* Zeroed is empty. */
@@ -26,6 +35,7 @@ struct gt_extents {
 	void *tree; /* of tsearch(3) */
 	bool is_built;
 	void *abandoned; /* likewise, of extents that ended with living blocks */
+	struct gt_extent_sums sums[GT_EXTENT_PLACES]; /* of processes that have not ended */
 };
 
 void gt_extents_fini(struct gt_extents *x);
@@ -53,6 +63,9 @@ void gt_extents_forget(struct gt_extents *x);
 /* The extent that an address of a process lies in; NULL: none that is known. */
 const struct gt_extent *gt_extents_find(const struct gt_extents *x, uint16_t process,
 					uint64_t address);
+
+/* A process has ended: the sums do without its extents. */
+void gt_extents_process_ended(struct gt_extents *x, uint16_t process);
 
 /* Calls `each` on every extent, in the order of processes and addresses. */
 void gt_extents_each(const struct gt_extents *x,

@@ -144,7 +144,7 @@ static struct floors floors_of(const struct gt_time_series *s, uint64_t step_ns,
 
 	f.last = f.first;
 	for (size_t i = 0; i < s->count; i++) {
-		const struct gt_extent *e = gt_time_series_at(s, i, 0);
+		const struct gt_value_range *e = gt_time_series_at(s, i, 0);
 
 		while (f.last < s->times[i] / step_ns)
 			f.floor[++f.last] = held;

@@ -24,6 +24,8 @@ struct gt_live_observer {
 	void (*ended)(void *context, const struct gt_entry *entry, uint32_t slot,
 		      enum gt_ended_by by);
 	void *context;
+	/* Reported by ledgers alone; may be NULL. `entry`, as it was, turns out to be a segment. */
+	void (*became_segment)(void *context, const struct gt_entry *entry);
 };
 
 /* As gt_live_apply, but reports each birth and end to `f`; ends the tool when out of memory. */

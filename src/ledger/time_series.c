@@ -80,8 +80,8 @@ static void merge_rows(struct gt_time_series *s, size_t into, size_t later)
 {
 	s->times[into] = s->times[later];
 	for (size_t i = 0; i < s->channels; i++) {
-		struct gt_extent *a = &s->extents[into * s->channels + i];
-		const struct gt_extent *b = gt_time_series_at(s, later, i);
+		struct gt_value_range *a = &s->extents[into * s->channels + i];
+		const struct gt_value_range *b = gt_time_series_at(s, later, i);
 
 		a->low = b->low < a->low ? b->low : a->low;
 		a->high = b->high > a->high ? b->high : a->high;
@@ -134,7 +134,7 @@ bool gt_time_series_begins_row(const struct gt_time_series *s, uint64_t time_ns)
 
 static void add_row(struct gt_time_series *s, uint64_t time)
 {
-	struct gt_extent *row;
+	struct gt_value_range *row;
 
 	if (s->count == s->room)
 		grow(s);
@@ -142,7 +142,7 @@ static void add_row(struct gt_time_series *s, uint64_t time)
 	for (size_t i = 0; i < s->channels; i++) {
 		uint64_t entering = s->count ? (row - s->channels)[i].last : 0;
 
-		row[i] = (struct gt_extent){ entering, entering, entering };
+		row[i] = (struct gt_value_range){ entering, entering, entering };
 	}
 	if (s->keeps_peaks)
 		*peak_at(s, s->count) = NO_PEAK;
@@ -164,7 +164,7 @@ void gt_time_series_advance(struct gt_time_series *s, uint64_t time_ns)
 
 void gt_time_series_set(struct gt_time_series *s, size_t channel, uint64_t value)
 {
-	struct gt_extent *e;
+	struct gt_value_range *e;
 
 	if (!s->count)
 		return;
@@ -229,7 +229,7 @@ uint64_t gt_timeline_most(const struct gt_timeline *t, uint64_t from_ns, uint64_
 	uint64_t first = from_ns / s->step_ns, most = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		const struct gt_extent *e = gt_time_series_at(s, i, 0);
+		const struct gt_value_range *e = gt_time_series_at(s, i, 0);
 		uint64_t step = s->times[i] / s->step_ns;
 
 		if (step < first)

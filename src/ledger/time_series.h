@@ -17,17 +17,17 @@
 #include <stdint.h>
 
 /* One channel in one row; includes the value at its start, which held for a part of it. */
-struct gt_extent {
+struct gt_value_range {
 	uint64_t low, high, last;
 };
 
 struct gt_time_series {
 	size_t channels, count, room, row_max;
 	uint64_t start_ns, step_ns;
-	uint64_t row_end_ns;       /* end of the last row's step; times are relative to the start */
-	uint64_t *times;           /* by row: its last change */
-	struct gt_extent *extents; /* row by row, a channel after the other */
-	uint64_t *peaks;           /* row by row: time and values of the highest moment; or NULL */
+	uint64_t row_end_ns; /* end of the last row's step; times are relative to the start */
+	uint64_t *times;     /* by row: its last change */
+	struct gt_value_range *extents; /* row by row, a channel after the other */
+	uint64_t *peaks; /* row by row: time and values of the highest moment; or NULL */
 	bool doubles, keeps_peaks;
 };
 
@@ -55,8 +55,8 @@ void gt_time_series_advance(struct gt_time_series *s, uint64_t time_ns);
 /* A channel's value at that moment; ignored before the first one. */
 void gt_time_series_set(struct gt_time_series *s, size_t channel, uint64_t value);
 
-static inline const struct gt_extent *gt_time_series_at(const struct gt_time_series *s, size_t row,
-							size_t channel)
+static inline const struct gt_value_range *gt_time_series_at(const struct gt_time_series *s,
+							     size_t row, size_t channel)
 {
 	return &s->extents[row * s->channels + channel];
 }

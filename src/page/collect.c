@@ -292,7 +292,9 @@ static void set_moment(const struct filling *f, const struct gt_ledger *l, uint1
 	const struct gt_page *h = f->page;
 	struct gt_page_set *set = f->set;
 	const struct gt_function *fn = &gt_functions[function];
-	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn));
+	/* a block of a pool has bytes of a segment, which is of another kind */
+	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn)) ||
+			gt_kinds[fn->kind].habits & GT_POOLED;
 
 	gt_time_series_set(&set->totals, DEVICE, l->device_bytes);
 	gt_time_series_set(&set->totals, HOST, l->host_bytes);

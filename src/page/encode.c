@@ -39,7 +39,7 @@ void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_ti
 	bool used = false;
 
 	for (size_t i = 0; i < p->count; i++) {
-		const struct gt_extent *e = gt_time_series_at(p, i, channel);
+		const struct gt_value_range *e = gt_time_series_at(p, i, channel);
 
 		used |= e->high != 0;
 		at = gt_put_varint(at, gt_delta(last, held(e->last)));

@@ -134,6 +134,9 @@ void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
 	/* some calls end more than the one resource they name */
 	bool all = l->live.count > h->live_count + 1 || l->live.count + 1 < h->live_count;
 
+	/* a block has bytes of a segment, which is of another kind */
+	all |= gt_kinds[fn->kind].habits & GT_POOLED;
+
 	h->live_count = l->live.count;
 	if (all) {
 		take_kinds(h, l, time_s);

@@ -419,7 +419,10 @@ static void draw_flag(struct gt_canvas *c, const struct gt_panel *p, const struc
 		      const struct gt_type *type)
 {
 	struct gt_lettering how = {
-		.size = type->text, .bold = true, .color = c->theme->ink, .anchor = GT_ANCHOR_MIDDLE
+		.size = type->text,
+		.bold = true,
+		.color = p->flag.is_alarm ? c->theme->red : c->theme->ink,
+		.anchor = GT_ANCHOR_MIDDLE,
 	};
 	struct gt_hue ground = c->theme->panel;
 	double x = to_x(a, p->flag.x), y = to_y(a, p->flag.y), half;
@@ -427,7 +430,7 @@ static void draw_flag(struct gt_canvas *c, const struct gt_panel *p, const struc
 	ground.alpha = 0.85;
 	gt_canvas_describe(c, "flag");
 	half = fmin(gt_canvas_measure(c, p->flag.text, &how), a->plot.w) / 2;
-	c->ops->dot(c, x, y, type->text / 2.6, &c->theme->ink);
+	c->ops->dot(c, x, y, type->text / 2.6, &how.color);
 	x = fmin(fmax(x, a->plot.x + half), a->plot.x + a->plot.w - half);
 	/* a line may lie just above the peak: the capacity of a device that is nearly full */
 	c->ops->rect(c, x - half - 3, y - type->text * 1.7, 2 * half + 6, type->text * 1.15,

@@ -69,6 +69,7 @@ struct gt_panel {
 	struct {                  /* a point with text above it */
 		const char *text; /* NULL: none */
 		double x, y;
+		bool is_alarm; /* red */
 	} flag;
 };
 

@@ -13,6 +13,7 @@
 #include "plot/read_smi.h"
 #include "plot/read_tracker.h"
 #include "plot/read_usage.h"
+#include "replay/memory_series.h"
 #include "replay/view.h"
 
 /* Default sizes. */
@@ -22,6 +23,7 @@ enum {
 	GT_USAGE_WIDTH = 1400, GT_USAGE_HEIGHT = 700,
 	GT_MONITOR_WIDTH = 1400, GT_MONITOR_HEIGHT = 1100,
 	GT_RECORDING_WIDTH = 1600, GT_RECORDING_HEIGHT = 1280,
+	GT_MEMORY_HEIGHT = 460, /* more, if the chart of the device's memory is drawn */
 };
 /* clang-format on */
 
@@ -76,7 +78,23 @@ void gt_usage_table_text(const struct gt_usage_table *t, FILE *out);
 void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name);
 void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8);
 
-/* Live bytes and objects by kind, the peak, leaks, call sites. `overlay` may be NULL. */
-void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,
-		       struct gt_overlay *overlay, const char *name);
+/* Live bytes and objects by kind, the peak, leaks, call sites. */
+struct gt_recording_parts {
+	struct gt_alive_over_time *history;
+	const struct gt_memory_series *memory; /* NULL: not drawn */
+	struct gt_overlay *overlay;            /* may be NULL */
+	const char *name;
+};
+void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v,
+		       const struct gt_recording_parts *parts);
 void gt_recording_text(const struct gt_view *v, FILE *out);
+
+/* True if more is known than what the program allocated, or if memory ran out. */
+bool gt_memory_is_drawn(const struct gt_memory_series *s, const struct gt_view *v);
+/* The failure of a call because memory of the device ran out; NULL: none. */
+const struct gt_shortage *gt_memory_shortage(const struct gt_view *v);
+/* The parts of a device's memory over time; of the one that ran out, or was used most. */
+void gt_memory_draw(struct gt_canvas *c, const struct gt_view *v, const struct gt_memory_series *s,
+		    double end_s, struct gt_box box);
+/* The same where it is highest, or ran out, in one line. */
+void gt_memory_words(const struct gt_view *v, const struct gt_memory_series *s, FILE *out);

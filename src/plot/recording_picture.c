@@ -475,29 +475,42 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 	gt_place_sites_fini(&sites);
 }
 
-void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,
-		       struct gt_overlay *overlay, const char *name)
+void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v,
+		       const struct gt_recording_parts *parts)
 {
 	size_t colors[GT_KIND_COUNT] = { 0 };
 	struct drawing d = {
-		.canvas = c, .view = v, .history = h, .overlay = overlay, .colors = colors
+		.canvas = c,
+		.view = v,
+		.history = parts->history,
+		.overlay = parts->overlay,
+		.colors = colors,
 	};
 	char events[GT_FORMAT_MAX], span[GT_FORMAT_MAX], moment[GT_FORMAT_MAX], head[512];
 	const char *command = gt_recording_info(v->recording, "command");
 	const char *host = gt_recording_info(v->recording, "host");
-	struct gt_box box, upper, lower;
+	struct gt_box box, upper, lower, memory;
 
 	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.60s", command,
 		 *command ? ": " : "", gt_format_count(events, v->ledger->events),
-		 gt_format_span(span, gt_whole(h->end_s * 1e9)),
+		 gt_format_span(span, gt_whole(parts->history->end_s * 1e9)),
 		 gt_format_moment(moment, gt_recording_start_real_ns(v->recording)),
 		 *host ? " on " : "", host);
-	box = gt_picture_head(c, name, head);
+	box = gt_picture_head(c, parts->name, head);
+	if (parts->memory) {
+		memory = box;
+		memory.h = box.h * GT_MEMORY_HEIGHT / (GT_RECORDING_HEIGHT + GT_MEMORY_HEIGHT);
+		box.h -= memory.h;
+		memory.y += box.h * 0.42;
+	}
 	upper = lower = box;
 	upper.h = box.h * 0.42;
-	lower.y += upper.h;
+	lower.y += upper.h + (parts->memory ? memory.h : 0);
 	lower.h -= upper.h;
 	draw_bytes(&d, gt_picture_cell(upper, 1, 1, 0));
+	if (parts->memory)
+		gt_memory_draw(c, v, parts->memory, parts->history->end_s,
+			       gt_picture_cell(memory, 1, 1, 0));
 	draw_objects(&d, gt_picture_cell(lower, 2, 1, 0));
 	draw_leaks(&d, gt_picture_cell(lower, 2, 2, 2));
 	draw_sites(&d, gt_picture_cell(lower, 2, 2, 3));

@@ -31,6 +31,13 @@ const char *const gt_part_names[GT_PART_COUNT] = {
 	[GT_PART_CONTEXTS] = "contexts and streams (measured)",
 	[GT_PART_UNKNOWN] = "unknown",
 };
+const char *const gt_part_labels[GT_PART_COUNT] = {
+	[GT_PART_PLACES] = "allocated by the program", [GT_PART_LIBRARIES] = "libraries' own",
+	[GT_PART_CACHED] = "cached", [GT_PART_FRAGMENTED] = "fragmented",
+	[GT_PART_STATICS] = "static variables", [GT_PART_CODE] = "code",
+	[GT_PART_GRAPHS] = "graphs", [GT_PART_CONTEXTS] = "contexts",
+	[GT_PART_UNKNOWN] = "unknown",
+};
 /* clang-format on */
 
 static bool is_static(enum gt_kind kind)
@@ -49,6 +56,17 @@ static enum gt_memory_part part_of_function(uint16_t function)
 	return function == GT_FN_cudaCodeMemory  ? GT_PART_CODE :
 	       function == GT_FN_cudaGraphMemory ? GT_PART_GRAPHS :
 						   GT_PART_CONTEXTS;
+}
+
+enum gt_memory_part gt_part_of(const struct gt_entry *entry)
+{
+	enum gt_kind kind = gt_entry_kind(entry);
+
+	if (kind == GT_DRIVER_MEMORY)
+		return part_of_function(entry->function);
+	if (!gt_kind_on_device(kind))
+		return GT_PART_COUNT;
+	return is_cache(kind) ? GT_PART_CACHED : is_static(kind) ? GT_PART_STATICS : GT_PART_PLACES;
 }
 
 /* What the classification needs of each site, found once. */
@@ -103,29 +121,20 @@ static bool sort_entry(void *context, const struct gt_entry *entry)
 {
 	struct sorting *s = context;
 	const struct gt_ledger *l = s->moment->ledger;
-	enum gt_kind kind = (enum gt_kind)gt_functions[entry->function].kind;
+	enum gt_memory_part part = gt_part_of(entry);
 	struct gt_device_memory *d;
 	const char *library;
 
-	if (gt_ledger_is_gone(l, entry))
-		return true;
-	if (kind == GT_DRIVER_MEMORY) {
-		d = device_of(s->moment, entry->place);
-		add(&d->parts[part_of_function(entry->function)], entry->size);
-		return true;
-	}
-	if (!gt_kind_on_device(kind) || is_cache(kind))
+	/* a segment's rest is counted with its segment */
+	if (gt_ledger_is_gone(l, entry) || part == GT_PART_COUNT || part == GT_PART_CACHED)
 		return true;
 	d = device_of(s->moment, entry->place);
-	library = s->library[gt_ledger_site(l, entry) - l->sites];
-	if (is_static(kind)) {
-		add(&d->parts[GT_PART_STATICS], gt_entry_bytes(entry));
-	} else if (library) {
-		add(&d->parts[GT_PART_LIBRARIES], gt_entry_bytes(entry));
-		add_to_library(d, library, gt_entry_bytes(entry));
-	} else {
-		add(&d->parts[GT_PART_PLACES], gt_entry_bytes(entry));
+	library = part == GT_PART_PLACES ? s->library[gt_ledger_site(l, entry) - l->sites] : NULL;
+	if (library) {
+		part = GT_PART_LIBRARIES;
+		add_to_library(d, library, entry->size);
 	}
+	add(&d->parts[part], entry->size);
 	return true;
 }
 
@@ -134,7 +143,8 @@ static void sort_segments(struct gt_memory_moment *m)
 	for (size_t i = 0; i < m->pools.segment_count; i++) {
 		const struct gt_pool_segment *s = &m->pools.segments[i];
 
-		if (s->cached)
+		if (s->cached &&
+		    !gt_ledger_is_gone(m->ledger, &(struct gt_entry){ .process = s->process }))
 			add(&device_of(m, s->place)
 				     ->parts[s->live ? GT_PART_FRAGMENTED : GT_PART_CACHED],
 			    s->cached);
@@ -167,13 +177,10 @@ static void add_reported(struct gt_device_memory *d, const struct gt_view *v,
 		known += d->parts[i].bytes;
 	d->capacity = gt_device_capacity(v, d->place);
 	if (gt_gpu_figure_at(figures, d->place, &figure)) {
-		uint64_t contexts =
-			figure.beyond < figure.beyond_first ? figure.beyond : figure.beyond_first;
-
 		d->is_reported = true;
 		d->is_of_program = figure.is_of_program;
-		d->parts[GT_PART_CONTEXTS].bytes += contexts;
-		d->parts[GT_PART_UNKNOWN].bytes = figure.beyond - contexts;
+		d->parts[GT_PART_CONTEXTS].bytes += figure.first;
+		d->parts[GT_PART_UNKNOWN].bytes = figure.beyond - figure.first;
 		known += figure.beyond;
 		d->total = known + figure.others;
 	}

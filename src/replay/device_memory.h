@@ -63,6 +63,14 @@ struct gt_memory_moment {
 
 /* The parts' keys ("fragmented") and names ("cached in segments that a living block pins"). */
 extern const char *const gt_part_keys[GT_PART_COUNT], *const gt_part_names[GT_PART_COUNT];
+/* Short names, for charts. */
+extern const char *const gt_part_labels[GT_PART_COUNT];
+
+/*
+ * Where an entry's bytes belong; GT_PART_COUNT: nowhere. GT_PART_PLACES also for libraries',
+ * GT_PART_CACHED for every rest of a segment, which counts as pinned or not.
+ */
+enum gt_memory_part gt_part_of(const struct gt_entry *entry);
 
 /* The ledger must have samples. */
 void gt_memory_init(struct gt_memory_moment *m, const struct gt_view *v, uint64_t time_ns);

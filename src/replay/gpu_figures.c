@@ -19,7 +19,7 @@ struct reported {
 	int64_t start, latest; /* the first value, and that of the last sample so far */
 	/* of the sample that tells most about the moment */
 	int64_t value, beyond; /* beyond: what was known then */
-	uint64_t off_ns;
+	uint64_t off_ns, time_ns;
 };
 
 struct gt_gpu_figures {
@@ -40,9 +40,8 @@ static bool counts(const struct gt_entry *entry)
 	       (gt_kind_on_device(kind) && !(gt_kinds[kind].habits & GT_POOLED));
 }
 
-static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+void gt_gpu_figures_born(struct gt_gpu_figures *g, const struct gt_entry *entry)
 {
-	struct gt_gpu_figures *g = context;
 	enum gt_kind kind = (enum gt_kind)gt_functions[entry->function].kind;
 
 	if (!g->begun_ns && (gt_kinds[kind].family == GT_CUDA_CONTEXT || counts(entry)))
@@ -51,10 +50,8 @@ static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 		g->known[entry->place] += (int64_t)entry->size;
 }
 
-static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+void gt_gpu_figures_ended(struct gt_gpu_figures *g, const struct gt_entry *entry)
 {
-	struct gt_gpu_figures *g = context;
-
 	if (counts(entry))
 		g->known[entry->place] -= (int64_t)entry->size;
 }
@@ -104,6 +101,7 @@ static void take(const struct gt_gpu_figures *g, struct reported *x, const struc
 		x->value = sample->value;
 		x->beyond = beyond;
 		x->off_ns = off;
+		x->time_ns = sample->time_ns;
 	}
 	x->any = true;
 	x->latest = sample->value;
@@ -121,14 +119,13 @@ static void settle(struct gt_gpu_figures *g, uint64_t time_ns)
 	}
 }
 
-static void before_event(void *context, const struct gt_ledger *l, uint64_t time_ns)
+void gt_gpu_figures_before(struct gt_gpu_figures *g, uint64_t time_ns)
 {
-	settle(context, time_ns);
+	settle(g, time_ns);
 }
 
-static void sampled(void *context, uint32_t process, const struct gt_sample *sample)
+void gt_gpu_figures_sampled(struct gt_gpu_figures *g, const struct gt_sample *sample)
 {
-	struct gt_gpu_figures *g = context;
 	const struct gt_series *series = gt_recording_series(g->view->recording, sample->series);
 	bool is_program = !strcmp(series->name, GT_SERIES_PROGRAM_USED);
 	uint16_t place;
@@ -147,12 +144,40 @@ static void sampled(void *context, uint32_t process, const struct gt_sample *sam
 			     (g->device[place].any ? g->device[place].start : sample->value));
 }
 
-struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time_ns)
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	gt_gpu_figures_born(context, entry);
+}
+
+static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	gt_gpu_figures_ended(context, entry);
+}
+
+static void before_event(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	gt_gpu_figures_before(context, time_ns);
+}
+
+static void sampled(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	gt_gpu_figures_sampled(context, sample);
+}
+
+struct gt_gpu_figures *gt_gpu_figures_follow(const struct gt_view *v)
 {
 	struct gt_gpu_figures *g = gt_alloc(sizeof *g);
-	struct gt_live_observer observer = { born, ended, g };
 
 	g->view = v;
+	g->time_ns = UINT64_MAX;
+	return g;
+}
+
+struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time_ns)
+{
+	struct gt_gpu_figures *g = gt_gpu_figures_follow(v);
+	struct gt_live_observer observer = { .born = born, .ended = ended, .context = g };
+
 	g->time_ns = time_ns;
 	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .observer = &observer,
 									.before = before_event,
@@ -172,19 +197,36 @@ static uint64_t not_negative(int64_t value)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
+struct gt_beyond gt_gpu_beyond(const struct gt_gpu_figures *g, uint16_t place,
+			       enum gt_reporter reporter)
+{
+	const struct reported *x =
+		reporter == GT_REPORTS_PROGRAM ? &g->program[place] : &g->device[place];
+
+	return (struct gt_beyond){ .any = x->any, .bytes = x->beyond, .time_ns = x->time_ns };
+}
+
+uint64_t gt_gpu_first(const struct gt_gpu_figures *g, uint16_t place, enum gt_reporter reporter,
+		      int64_t beyond)
+{
+	int64_t first = !g->is_settled                 ? beyond :
+			reporter == GT_REPORTS_PROGRAM ? g->program_first[place] :
+							 g->device_first[place];
+
+	return not_negative(first < beyond ? first : beyond);
+}
+
 bool gt_gpu_figure_at(const struct gt_gpu_figures *g, uint16_t place, struct gt_gpu_figure *figure)
 {
 	const struct reported *program = &g->program[place], *device = &g->device[place];
 	const struct reported *x = program->any ? program : device;
+	enum gt_reporter reporter = program->any ? GT_REPORTS_PROGRAM : GT_REPORTS_DEVICE;
 
 	if (!x->any)
 		return false;
 	*figure = (struct gt_gpu_figure){ .is_of_program = program->any,
 					  .beyond = not_negative(x->beyond),
-					  .beyond_first = not_negative(
-						  !g->is_settled ? x->beyond :
-						  program->any   ? g->program_first[place] :
-								   g->device_first[place]),
+					  .first = gt_gpu_first(g, place, reporter, x->beyond),
 					  .off_ns = x->off_ns };
 	if (device->any)
 		figure->others = program->any ? not_negative(device->value - program->value) :

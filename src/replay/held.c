@@ -65,12 +65,13 @@ static bool is_on_list(const char *module)
 	return false;
 }
 
-/* Which of the recording's modules the list has entries for; the caller frees it. */
-static bool *modules_on_list(const struct gt_recording *r)
+bool *gt_held_modules(const struct gt_recording *r)
 {
+	const struct gt_held_entry *list;
 	size_t count = gt_recording_module_count(r);
 	bool *known = gt_alloc(count * sizeof *known);
 
+	gt_held_list(&list);
 	for (size_t i = 0; i < count; i++)
 		known[i] = is_on_list(gt_recording_module(r, (uint32_t)i)->path);
 	return known;
@@ -98,8 +99,8 @@ static bool may_be_held(const struct gt_recording *r, const bool *known, uint32_
 	return false;
 }
 
-static uint32_t find_entry(const struct gt_recording *r, const bool *known,
-			   struct gt_frames *frames, const struct gt_site *site)
+uint32_t gt_held_entry_of(const struct gt_recording *r, const bool *known, struct gt_frames *frames,
+			  const struct gt_site *site)
 {
 	const struct gt_suppression *rule;
 	const struct gt_frame *named;
@@ -116,14 +117,12 @@ static uint32_t find_entry(const struct gt_recording *r, const bool *known,
 void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,
 		  struct gt_frames *frames)
 {
-	const struct gt_held_entry *list;
-	bool *known;
+	bool *known = gt_held_modules(recording);
 
-	gt_held_list(&list);
-	known = modules_on_list(recording);
 	for (size_t i = 0; i < l->site_count; i++) {
-		uint32_t held =
-			l->sites[i].live ? find_entry(recording, known, frames, &l->sites[i]) : 0;
+		uint32_t held = l->sites[i].live ?
+					gt_held_entry_of(recording, known, frames, &l->sites[i]) :
+					0;
 
 		if (held)
 			gt_ledger_hold(l, i, held);

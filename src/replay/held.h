@@ -24,6 +24,11 @@ struct gt_held_entry {
 /* The list; site->held is an index into it + 1. */
 size_t gt_held_list(const struct gt_held_entry **list);
 
+/* Which of the recording's modules the list has entries for; the caller frees it. */
+bool *gt_held_modules(const struct gt_recording *r);
+/* What site->held is to be, if something is alive there. */
+uint32_t gt_held_entry_of(const struct gt_recording *r, const bool *modules,
+			  struct gt_frames *frames, const struct gt_site *site);
 /* Marks the sites of a finished ledger (gt_ledger_hold). */
 void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,
 		  struct gt_frames *frames);

@@ -91,3 +91,14 @@ def test_what_would_have_sufficed(case):
     assert not autopsy["fragmented"], autopsy
     assert autopsy["missing_bytes"] == 200 * MIB - 28 * MIB - autopsy["free_bytes"] > 0, autopsy
     assert f"{autopsy['missing_bytes'] // MIB} MiB more would have sufficed" in run.err, run.err
+
+
+def test_plot_draws_the_parts_over_time(case):
+    pool(case, "fragmented", 20, FAKE_GPU_MIB="1132")
+    done = case.gputrack("plot", "a.gt", "-o", "a.txt")
+    line, = [line for line in done.out.splitlines() if "when memory ran out" in line]
+    assert ": 40.0 MiB allocated by the program, 280 MiB fragmented, 400 MiB contexts" in line, line
+    picture = case.path("a.txt").read_text()
+    assert "panel Where the Device's Memory Went" in picture, picture
+    assert "OUT OF MEMORY at" in picture and "200 MiB requested" in picture, picture
+    assert "capacity 1.11 GiB" in picture, picture

@@ -318,7 +318,9 @@ static void every_end_is_reported_with_its_cause(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct told told = { 0 };
-	struct gt_live_observer observer = { tell_birth, tell_end, &told };
+	struct gt_live_observer observer = { .born = tell_birth,
+					     .ended = tell_end,
+					     .context = &told };
 
 	l->observer = &observer;
 	own(l, GT_FN_cuCtxCreate_v2, 0x10, 0, 1, 0);

@@ -47,7 +47,7 @@ static void many_changes_keep_their_extremes(void **state)
 	}
 	assert_in_range(s.count, 15, 16);
 	for (size_t i = 0; i < s.count; i++) {
-		const struct gt_extent *e = gt_time_series_at(&s, i, 1);
+		const struct gt_value_range *e = gt_time_series_at(&s, i, 1);
 
 		assert_int_equal(e->low, 0);
 		most = e->high > most ? e->high : most;
