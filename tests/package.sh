@@ -76,6 +76,8 @@ step "the doctor finds that OpenCL can be tracked" 'gputrack doctor'
 step "runs a program and finds what it leaked" \
 	'cd /root && gputrack run -o /tmp/a.gt ./sample; cat /tmp/a.gt/info; gputrack report /tmp/a.gt | tee /dev/stderr | grep -q "^LEAKED  21 resources"'
 step "names the place in the source" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
+step "has what programs with pools of their own use" \
+	'test -f /usr/include/gputrack/pool.h && test -f /usr/lib/python3/dist-packages/gputrack_pool.py'
 step "has its pages and completions" \
 	'for f in man/man1/gputrack-run.1.gz bash-completion/completions/gputrack zsh/vendor-completions/_gputrack fish/vendor_completions.d/gputrack.fish doc/gputrack/copyright; do test -f /usr/share/$f; done'
 step "is removed again" 'dpkg --purge gputrack'

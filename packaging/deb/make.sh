@@ -36,6 +36,10 @@ for licence in "$documents"/LICENSE.*; do
 	rm "$licence"
 done
 gzip -9n "$documents/CHANGELOG.md"
+modules=$root/usr/lib/python3/dist-packages
+mkdir -p "$modules"
+find "$root/usr/lib" -name gputrack_pool.py ! -path "$modules/*" -exec mv {} "$modules" \;
+find "$root/usr/lib" -path '*/python3*' -type d -empty -delete
 
 # What the programs and libraries are linked with; our own recorder is found beside the doors.
 printf 'Source: gputrack\n\nPackage: gputrack\nArchitecture: any\n' >"$build/deb/debian/control"

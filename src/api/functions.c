@@ -77,7 +77,7 @@ const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
 		      .holds = (habits_) >> 8,                                                \
 		      .label = GT_LABEL_##label_,                                             \
 		      .type = { [GT_OPENCL] = TYPE_##cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu,   \
-				[GT_PYTORCH] = pt } },
+				[GT_PYTORCH] = pt, [GT_OWN_POOL] = pt } },
 #include "api/kinds.def"
 #undef KIND
 };

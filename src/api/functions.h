@@ -185,6 +185,19 @@ static inline bool gt_kind_has_bytes(enum gt_kind kind)
 	return gt_kinds[kind].memory >= GT_MEMORY_DEVICE;
 }
 
+/* The rest of a pool's segment. */
+static inline bool gt_kind_is_cache(enum gt_kind kind)
+{
+	return kind == GT_CACHED_MEMORY || kind == GT_CACHED_PHYSICAL || kind == GT_OWN_SEGMENT ||
+	       kind == GT_OWN_PIECE;
+}
+
+/* An allocator above the driver; these are the last APIs. */
+static inline bool gt_api_is_pool(enum gt_api api)
+{
+	return api >= GT_PYTORCH;
+}
+
 /* True when those bytes are on the device: host memory is not part of device totals. */
 static inline bool gt_kind_on_device(enum gt_kind kind)
 {

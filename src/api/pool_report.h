@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool_report.h - what an allocator above the driver reports: a call of pool.def's functions. */
+/* pool_report.h - what an allocator above the driver reports: a call of a pool table. */
 #pragma once
 
 #include "api/functions.h"
@@ -17,6 +17,8 @@ struct gt_pool_report {
 	int64_t bytes;                /* negative: the block was freed */
 	uint64_t allocated, reserved; /* the pool's totals after that; 0: not told */
 	struct gt_torch_device device;
+	bool is_own;      /* of the program's own pool … */
+	const char *pool; /* … of this name; NULL: not told */
 };
 
 /* The columns of a REPORT row, for an initialiser. */
@@ -37,6 +39,8 @@ static inline enum gt_function_id gt_pool_call(const struct gt_pool_report *r, u
 	argv[0] = r->block ? r->block : bytes;
 	argv[1] = r->block ? bytes : r->allocated;
 	argv[2] = r->block ? 0 : r->reserved;
+	if (r->is_own)
+		return r->bytes < 0 ? GT_FN_gputrack_pool_end : GT_FN_gputrack_pool_block;
 	if (!r->block)
 		return GT_FN_torchOutOfMemory;
 	if (r->device.type == GT_TORCH_CPU)

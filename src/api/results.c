@@ -168,6 +168,10 @@ static const struct result results_PYTORCH[] = {
 	{ 0, NULL },
 };
 
+static const struct result results_OWN_POOL[] = {
+	{ 0, NULL },
+};
+
 static const struct result *const results[GT_API_COUNT] = {
 #define API(id, ...) [GT_##id] = results_##id,
 #include "api/apis.def"

@@ -169,10 +169,11 @@ static void first_born(void *context, const struct gt_entry *entry, uint32_t slo
 	note_birth(h, r->ledger, entry, slot);
 	device_of(h, entry->process, h->births[slot].place);
 	GT_REACH(h->roles, h->role_room, h->births[slot].number);
-	h->roles[h->births[slot].number] = kind == GT_CACHED_MEMORY ? GT_POOL_SEGMENT :
-					   is_block(kind)           ? GT_POOL_BLOCK :
-					   kind == GT_HELD_MAPPING  ? GT_POOL_NOTHING :
-								      GT_POOL_PLAIN;
+	h->roles[h->births[slot].number] = kind == GT_CACHED_MEMORY || kind == GT_OWN_SEGMENT ?
+						   GT_POOL_SEGMENT :
+					   is_block(kind)          ? GT_POOL_BLOCK :
+					   kind == GT_HELD_MAPPING ? GT_POOL_NOTHING :
+								     GT_POOL_PLAIN;
 	if (is_block(kind))
 		find_segments(r, entry);
 }

@@ -261,7 +261,7 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 /* Blocks of pools are the recorder's alone: the tracker's figures are those of the driver. */
 static bool has_live_table(const struct gt_function *fn)
 {
-	return fn->api != GT_PYTORCH && gt_live_table_is_on();
+	return !gt_api_is_pool(fn->api) && gt_live_table_is_on();
 }
 
 /* Valid until the next call; NULL: out of memory. */
@@ -430,7 +430,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->tracker_stack = 0;
 	/* only recordings keep where something ended, and of a pool's many blocks not even these */
 	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()) &&
-	    !(g->ends && fn->api == GT_PYTORCH))
+	    !(g->ends && gt_api_is_pool(fn->api)))
 		capture_stack(g, called_ns);
 	g->call.phase = gt_recorder_phase();
 	if (gt_recorder_is_on())

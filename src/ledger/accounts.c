@@ -155,24 +155,26 @@ static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt
 	}
 }
 
-/* The row of memory that a pool has cached; its own row if there is none. */
-static uint16_t cached_row(const struct gt_entry *e)
+/* The row of memory that a pool of this API has cached; its own row if there is none. */
+static uint16_t cached_row(const struct gt_entry *e, enum gt_api pool)
 {
 	enum gt_kind kind = gt_entry_kind(e);
 
 	if (gt_functions[e->function].api == GT_CUDA && kind == GT_DEVICE_MEMORY)
-		return GT_FN_cudaPoolSegment;
+		return pool == GT_OWN_POOL ? GT_FN_cudaOwnSegment : GT_FN_cudaPoolSegment;
 	if (gt_functions[e->function].api == GT_CUDA && kind == GT_PHYSICAL_MEMORY)
-		return GT_FN_cudaPoolPiece;
+		return pool == GT_OWN_POOL ? GT_FN_cudaOwnPiece : GT_FN_cudaPoolPiece;
 	return e->function;
 }
 
 void gt_account_recognise(const struct gt_ledger *l, struct gt_entry *e)
 {
-	uint16_t row = cached_row(e);
+	for (int pool = GT_PYTORCH; pool < GT_API_COUNT; pool++) {
+		uint16_t row = cached_row(e, (enum gt_api)pool);
 
-	if (row != e->function && e->stack && gt_ledger_find_site(l, e->stack, row))
-		e->function = row;
+		if (row != e->function && e->stack && gt_ledger_find_site(l, e->stack, row))
+			e->function = row;
+	}
 }
 
 static void move_tally(struct gt_tally *from, struct gt_tally *to, uint64_t bytes)
@@ -226,10 +228,11 @@ static void make_segment(struct gt_ledger *l, struct gt_entry *e, uint16_t row)
 }
 
 /* A block of a pool has bytes of a segment, or returns them: the sum stays what it is. */
-void gt_account_move(void *ledger, struct gt_entry *segment, int64_t bytes)
+void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_entry *block,
+		     int64_t bytes)
 {
 	struct gt_ledger *l = ledger;
-	uint16_t row = cached_row(segment);
+	uint16_t row = cached_row(segment, (enum gt_api)gt_functions[block->function].api);
 	const struct gt_function *fn;
 	struct gt_site *site;
 

@@ -36,7 +36,8 @@ void gt_account_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t 
 /* A new entry is a segment of a pool if others from its call site are. */
 void gt_account_recognise(const struct gt_ledger *l, struct gt_entry *e);
 /* A block of a pool takes bytes of a segment, or returns them (gt_extent_move_fn). */
-void gt_account_move(void *ledger, struct gt_entry *segment, int64_t bytes);
+void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_entry *block,
+		     int64_t bytes);
 /* Takes an entry off those that ended processes left. */
 void gt_account_forget_gone(struct gt_ledger *l, const struct gt_entry *e);
 /* Completes each site's share of the peak. */

@@ -276,7 +276,8 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 }
 
 /* A block of a pool takes bytes of a segment, or returns them: the sum stays what it is. */
-static void move_bytes(void *board, struct gt_entry *segment, int64_t bytes)
+static void move_bytes(void *board, struct gt_entry *segment, const struct gt_entry *block,
+		       int64_t bytes)
 {
 	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[segment->process];

@@ -53,7 +53,7 @@ static struct gt_extent *find(const struct gt_extents *x, const struct gt_extent
 static void count(struct gt_extents *x, const struct gt_extent *e, bool is_there)
 {
 	struct gt_extent_sums *sums = &x->sums[e->place % GT_EXTENT_PLACES];
-	bool is_segment = e->kind == GT_CACHED_MEMORY || e->kind == GT_CACHED_PHYSICAL;
+	bool is_segment = gt_kind_is_cache((enum gt_kind)e->kind);
 	uint64_t bytes = e->last - e->first + 1 - e->used;
 
 	if (e->is_gone)
@@ -183,7 +183,7 @@ static void each_part(struct gt_extents *x, const struct gt_live *l, const struc
 		bytes = least(bytes, is_born ? segment->size : extent->used);
 		count(x, extent, false);
 		extent->used += is_born ? bytes : 0 - bytes;
-		move(context, segment, is_born ? (int64_t)bytes : -(int64_t)bytes);
+		move(context, segment, block, is_born ? (int64_t)bytes : -(int64_t)bytes);
 		/* it may have turned out to be a segment just now */
 		extent->kind = (uint8_t)gt_entry_kind(segment);
 		count(x, extent, true);

@@ -2,9 +2,10 @@
 /*
  * extents.h - the memory that blocks of pools lie in, by address.
  *
- * Allocators above the driver (PyTorch's) take segments from the driver and give out blocks of
- * them. An extent is a piece of such memory: an allocation, or one mapping of physical memory. The
- * bytes of a living block are the block's, and not its segment's: both together are counted once.
+ * Allocators above the driver (PyTorch's, the program's own) take segments from the driver and give
+ * out blocks of them. An extent is a piece of such memory: an allocation, or one mapping of
+ * physical memory. The bytes of a living block are the block's, and not its segment's: both
+ * together are counted once.
  *
  * Built when the first block appears: other programs pay nothing. For the tool.
  */
@@ -44,8 +45,9 @@ void gt_extents_fini(struct gt_extents *x);
 void gt_extents_born(struct gt_extents *x, const struct gt_live *l, const struct gt_entry *entry);
 void gt_extents_ended(struct gt_extents *x, const struct gt_entry *entry);
 
-/* `bytes` are no longer the segment's, or again if they are negative. */
-typedef void gt_extent_move_fn(void *context, struct gt_entry *segment, int64_t bytes);
+/* `bytes` are the block's and no longer the segment's, or the reverse if they are negative. */
+typedef void gt_extent_move_fn(void *context, struct gt_entry *segment,
+			       const struct gt_entry *block, int64_t bytes);
 
 /*
  * A block was born or has ended: calls `move` on each segment that it lies in. A new block is where

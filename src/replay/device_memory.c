@@ -45,12 +45,6 @@ static bool is_static(enum gt_kind kind)
 	return kind == GT_STATIC_MEMORY || kind == GT_STATIC_MANAGED;
 }
 
-/* The rest of a pool's segment: counted with its segment. */
-static bool is_cache(enum gt_kind kind)
-{
-	return kind == GT_CACHED_MEMORY || kind == GT_CACHED_PHYSICAL;
-}
-
 static enum gt_memory_part part_of_function(uint16_t function)
 {
 	return function == GT_FN_cudaCodeMemory  ? GT_PART_CODE :
@@ -66,7 +60,9 @@ enum gt_memory_part gt_part_of(const struct gt_entry *entry)
 		return part_of_function(entry->function);
 	if (!gt_kind_on_device(kind))
 		return GT_PART_COUNT;
-	return is_cache(kind) ? GT_PART_CACHED : is_static(kind) ? GT_PART_STATICS : GT_PART_PLACES;
+	return gt_kind_is_cache(kind) ? GT_PART_CACHED :
+	       is_static(kind)        ? GT_PART_STATICS :
+					GT_PART_PLACES;
 }
 
 /* What the classification needs of each site, found once. */
@@ -114,7 +110,8 @@ static bool is_own(const void *context, const struct gt_entry *entry, int which)
 	const struct gt_site *site = gt_ledger_site(s->moment->ledger, entry);
 
 	return entry->place == which && !is_static((enum gt_kind)site->kind) &&
-	       !is_cache((enum gt_kind)site->kind) && !s->library[site - s->moment->ledger->sites];
+	       !gt_kind_is_cache((enum gt_kind)site->kind) &&
+	       !s->library[site - s->moment->ledger->sites];
 }
 
 static bool sort_entry(void *context, const struct gt_entry *entry)

@@ -42,6 +42,10 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 		"_ctypes.",
 	};
 
+	/* what tells us the blocks of a program's own pools: gputrack/pool.h, and Python's */
+	if ((frame->function && gt_text_begins(frame->function, "gputrack_pool_")) ||
+	    (frame->file && !strcmp(gt_path_name(frame->file), "gputrack_pool.py")))
+		return true;
 	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
 	if (frame->file && gt_text_begins(gt_path_name(frame->file), "cuda_runtime"))
 		return true;
@@ -94,8 +98,10 @@ static bool is_cuda_call(const struct gt_frame *frame)
 
 static uint32_t start_of(const struct gt_frame *frame)
 {
-	const char *name = frame->function ? frame->function : "";
+	const char *name = frame->function;
 
+	if (!name)
+		return 0;
 	return (!strcmp(name, "main") && !frame->file ? GT_FRAME_MAIN : 0) |
 	       (gt_text_begins(name, "std::rt::lang_start") ? GT_FRAME_RUST : 0);
 }

@@ -14,13 +14,6 @@ struct gathering {
 	bool was_mapping;
 };
 
-static bool is_cached(const struct gt_entry *segment)
-{
-	enum gt_kind kind = gt_entry_kind(segment);
-
-	return kind == GT_CACHED_MEMORY || kind == GT_CACHED_PHYSICAL;
-}
-
 /* True if a block can lie in both this extent and the one before it. */
 static bool continues_run(const struct gathering *g, const struct gt_extent *extent)
 {
@@ -40,7 +33,7 @@ static void add_segment(void *context, const struct gt_extent *extent)
 						    (enum gt_kind)extent->kind, extent->handle);
 	uint64_t size = extent->last - extent->first + 1;
 
-	if (!entry || (!extent->used && !is_cached(entry)))
+	if (!entry || (!extent->used && !gt_kind_is_cache(gt_entry_kind(entry))))
 		return;
 	if (!continues_run(g, extent)) {
 		GT_GROW(p->runs, p->run_count, p->run_room);

@@ -41,7 +41,10 @@ def test_everything_is_installed(case):
               share / "bash-completion/completions/gputrack",
               share / "zsh/site-functions/_gputrack",
               share / "fish/vendor_completions.d/gputrack.fish",
-              share / "gputrack/held-by-libraries.supp"]
+              share / "gputrack/held-by-libraries.supp",
+              root / values["includedir"] / "gputrack/pool.h"]
+    modules = list(root.glob("lib*/python3*/*-packages/gputrack_pool.py"))
+    assert len(modules) == 1, modules
     for door in ("libgputrack_opencl.so", "levelzero/libze_validation_layer.so.1"):
         if (case.build / door).exists():
             wanted.append(library / "gputrack" / door)

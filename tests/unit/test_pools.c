@@ -41,6 +41,28 @@ static void a_block_has_its_bytes_from_its_segment(void **state)
 	gt_ledger_free(l);
 }
 
+static void a_segment_of_the_programs_own_pool_is_not_pytorchs(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	(void)state;
+	apply(l, GT_FN_cuMemAlloc_v2, 0x1000000, 10, 20 * MIB);
+	apply(l, GT_FN_gputrack_pool_block, 0x1000000, 11, 3 * MIB);
+	apply(l, GT_FN_cuMemAlloc_v2, 0x4000000, 20, 20 * MIB);
+	apply(l, GT_FN_torchBlock, 0x4000000, 21, MIB);
+	assert_int_equal(l->device_bytes, 40 * MIB);
+	assert_int_equal(bytes_of(l, GT_OWN_POOL, GT_OWN_BLOCK), 3 * MIB);
+	assert_int_equal(bytes_of(l, GT_CUDA, GT_OWN_SEGMENT), 17 * MIB);
+	assert_int_equal(bytes_of(l, GT_CUDA, GT_CACHED_MEMORY), 19 * MIB);
+	/* known by its call site before it has a block */
+	apply(l, GT_FN_cuMemAlloc_v2, 0x8000000, 10, MIB);
+	assert_int_equal(bytes_of(l, GT_CUDA, GT_OWN_SEGMENT), 18 * MIB);
+	assert_int_equal(gt_ledger_leaked(l).count, 2);
+	apply(l, GT_FN_gputrack_pool_end, 0x1000000, 12, 0);
+	assert_int_equal(bytes_of(l, GT_CUDA, GT_OWN_SEGMENT), 21 * MIB);
+	gt_ledger_free(l);
+}
+
 static void memory_without_blocks_is_counted_as_ever(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -413,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_has_its_bytes_from_its_segment),
+		cmocka_unit_test(a_segment_of_the_programs_own_pool_is_not_pytorchs),
 		cmocka_unit_test(memory_without_blocks_is_counted_as_ever),
 		cmocka_unit_test(memory_from_the_call_site_of_segments_is_a_segment),
 		cmocka_unit_test(a_block_may_lie_in_several_mappings),

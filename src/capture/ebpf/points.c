@@ -18,6 +18,7 @@ static const char *const prefixes[GT_API_COUNT] = {
 	[GT_LEVELZERO] = "ze",
 	[GT_OPENCL] = "cl",
 	[GT_PYTORCH] = "_ZN3c10",
+	[GT_OWN_POOL] = "gputrack_pool_",
 };
 
 /* The row of a function of this API; GT_FN_NONE when it is not probed. */

@@ -7,6 +7,8 @@
  * function of the same name in the allocator's own library, which Python loads where RTLD_NEXT does
  * not look.
  *
+ * A program's own allocators report theirs to two functions of ours, if these are there.
+ *
  * A program without such an allocator never gets here, and one whose blocks are not wanted never
  * loads the door.
  */
@@ -122,3 +124,32 @@ static void *next_of(_Atomic(void *) *slot, const char *symbol)
 	}
 #include "api/pool.def"
 /* clang-format on */
+
+/* Of include/gputrack/pool.h: these are for everybody to find, also by dlsym. */
+#define EXPORT __attribute__((visibility("default")))
+EXPORT void gputrack_on_pool_block(const char *pool, const void *address, size_t bytes, int device);
+EXPORT void gputrack_on_pool_end(const char *pool, const void *address);
+
+static void take_own(const char *pool, const void *address, int64_t bytes, const void *caller)
+{
+	const struct gt_pool_report report = { .block = (uintptr_t)address,
+					       .bytes = bytes,
+					       .device = { GT_TORCH_CUDA, -1 },
+					       .is_own = true,
+					       .pool = pool };
+
+	if (address)
+		take(&report, caller);
+}
+
+void gputrack_on_pool_block(const char *pool, const void *address, size_t bytes, int device)
+{
+	if (device >= 0)
+		take_own(pool, address, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes,
+			 __builtin_return_address(0));
+}
+
+void gputrack_on_pool_end(const char *pool, const void *address)
+{
+	take_own(pool, address, -1, __builtin_return_address(0));
+}

@@ -48,7 +48,7 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *syntax, cons
 
 static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const char *text)
 {
-	for (int api = 0; api < GT_API_COUNT; api++)
+	for (int api = 0; api < GT_OWN_POOL; api++)
 		if (!strcmp(text, gt_api_keys[api])) {
 			t->wanted[api] = t->some_apis = true;
 			return 0;
@@ -145,7 +145,7 @@ static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 	size_t used = 0;
 
 	for (int api = 0; api < GT_API_COUNT && used < size; api++)
-		if (t->some_apis ? t->wanted[api] : api != GT_PYTORCH)
+		if (t->some_apis ? t->wanted[api] : !gt_api_is_pool((enum gt_api)api))
 			used += (size_t)snprintf(names + used, size - used, "%s%s",
 						 used ? ", " : "", gt_api_libraries[api]);
 }
@@ -254,7 +254,7 @@ int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_e
 	int mapped;
 
 	for (int i = 0; i < GT_API_COUNT; i++)
-		l->unwanted[i] = (t->some_apis && !t->wanted[i]) ||
+		l->unwanted[i] = i == GT_OWN_POOL || (t->some_apis && !t->wanted[i]) ||
 				 (i == GT_PYTORCH && t->pools == GT_POOLS_NONE);
 	l->cpu_blocks = t->pools == GT_POOLS_CPU;
 	mapped = probe_drivers(t, l, error);

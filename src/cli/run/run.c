@@ -108,8 +108,9 @@ static const struct gt_option options[] = {
 		  "profilers), cupti, or auto (direct where the driver is installed; the default)" },
 	{ .name = "pools", .type = GT_OPTION_CHOICE, .argument = "WHICH",
 	  .choices = gt_pools_wanted_names, AT(pools),
-	  .help = "blocks of PyTorch's allocator to record: gpu, cpu (those in main memory, too), "
-		  "none, or auto (gpu where CUDA is installed; the default)" },
+	  .help = "blocks of PyTorch's allocator and of the program's own pools to record: gpu, cpu "
+		  "(PyTorch's in main memory, too), none, or auto (gpu where CUDA is installed; the "
+		  "default)" },
 	{ .name = "touches", .type = GT_OPTION_FLAG, AT(touches),
 	  .help = "also record copies, sets and kernel launches of CUDA with the memory they name: "
 		  "`gputrack report -a touches` shows memory that is not used" },
