@@ -293,7 +293,7 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 	v->tick = gt_progress_tick;
 	gt_memory_series_init(&memory, v);
 	gt_progress_end();
-	has_memory = gt_memory_is_drawn(&memory, v);
+	has_memory = gt_memory_series_tells_more(&memory, v);
 	if (j->overlay.log)
 		gt_overlay_align(&j->overlay, local_start(v), history->end_s, &history->bytes);
 	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT + (has_memory ? GT_MEMORY_HEIGHT : 0),

@@ -8,6 +8,7 @@
 #include "replay/head.h"
 #include "page/page.h"
 #include "page/encode.h"
+#include "page/memory.h"
 #include "page/shortage.h"
 #include "judge/residue.h"
 #include "api/results.h"
@@ -513,6 +514,7 @@ void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 	}
 	gt_json_end(&j);
 	samples_json(h, &j);
+	gt_page_memory_json(&j, &v);
 	gt_page_metrics_json(&j, h, threshold_kb);
 	gt_page_names_json(w.names, &j);
 	gt_json_finish(&j);

@@ -13,7 +13,7 @@
 /* The largest integer that JavaScript represents exactly. */
 #define MOST ((UINT64_C(1) << 53) - 1)
 
-static uint64_t held(uint64_t value)
+uint64_t gt_page_number(uint64_t value)
 {
 	return value < MOST ? value : MOST;
 }
@@ -24,8 +24,8 @@ void gt_page_times_json(struct gt_json *j, const char *key, const struct gt_time
 	uint64_t last = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		at = gt_put_varint(at, held(p->times[i]) - last);
-		last = held(p->times[i]);
+		at = gt_put_varint(at, gt_page_number(p->times[i]) - last);
+		last = gt_page_number(p->times[i]);
 	}
 	gt_json_base64(j, key, bytes, (size_t)(at - bytes));
 	free(bytes);
@@ -42,10 +42,10 @@ void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_ti
 		const struct gt_value_range *e = gt_time_series_at(p, i, channel);
 
 		used |= e->high != 0;
-		at = gt_put_varint(at, gt_delta(last, held(e->last)));
-		last = held(e->last);
-		at = gt_put_varint(at, last - held(e->low));
-		at = gt_put_varint(at, held(e->high) - last);
+		at = gt_put_varint(at, gt_delta(last, gt_page_number(e->last)));
+		last = gt_page_number(e->last);
+		at = gt_put_varint(at, last - gt_page_number(e->low));
+		at = gt_put_varint(at, gt_page_number(e->high) - last);
 	}
 	if (used)
 		gt_json_base64(j, key, bytes, (size_t)(at - bytes));
@@ -64,8 +64,8 @@ void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct
 	for (size_t i = 0; i < rows; i++) {
 		struct gt_page_state now = set->tracks[i * h->track_count + track];
 
-		now.bytes = held(now.bytes);
-		now.count = held(now.count);
+		now.bytes = gt_page_number(now.bytes);
+		now.count = gt_page_number(now.count);
 		if (now.bytes == last.bytes && now.count == last.count)
 			continue;
 		at = gt_put_varint(at, i + 1 - before);

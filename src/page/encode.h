@@ -13,6 +13,8 @@
 #include "page/page.h"
 #include "replay/frames.h"
 
+/* The number, or the biggest that a page can hold. */
+uint64_t gt_page_number(uint64_t value);
 void gt_page_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p);
 /* null for a channel that is 0 throughout. */
 void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,

@@ -77,7 +77,8 @@ void gt_page_free(struct gt_page *h);
 
 /*
  * The data of the page, a JSON document that can stand in a script element. `threshold_kb`: by
- * which the resource tracker's calls have leaked, plot/read_tracker.h.
+ * which the resource tracker's calls have leaked, plot/read_tracker.h. Reads the recording once
+ * more where device memory was allocated.
  */
 void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out);
 

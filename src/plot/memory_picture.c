@@ -6,30 +6,9 @@
 #include "base/mem.h"
 #include "plot/picture.h"
 #include "plot/scale.h"
-#include "replay/shortage.h"
 
 /* A capacity so much above what was used would flatten the picture. */
 enum { FAR = 4 };
-
-bool gt_memory_is_drawn(const struct gt_memory_series *s, const struct gt_view *v)
-{
-	const struct gt_device_series *d = gt_memory_series_main(s, v);
-
-	if (!d)
-		return false;
-	for (size_t i = 0; i < s->column_count; i++)
-		if (d->columns[i].total > d->columns[i].parts[GT_PART_PLACES])
-			return true;
-	return gt_memory_shortage(v) != NULL;
-}
-
-const struct gt_shortage *gt_memory_shortage(const struct gt_view *v)
-{
-	const struct gt_shortage *s = gt_shortage_of(v);
-	enum gt_kind kind = s ? (enum gt_kind)gt_functions[s->function].kind : GT_KIND_COUNT;
-
-	return s && (!gt_kind_has_bytes(kind) || gt_kind_on_device(kind)) ? s : NULL;
-}
 
 /* Of the bottom of the stack first. Memory that nobody has asked for is grey. */
 static struct gt_hue color_of(const struct gt_canvas *c, enum gt_memory_part part)
@@ -112,7 +91,7 @@ static void add_capacity(struct gt_panel *p, const struct gt_canvas *c, struct g
 static void set_flag(struct gt_panel *p, const struct gt_view *v, const struct gt_memory_series *s,
 		     const struct gt_device_series *d, double by, char text[128])
 {
-	const struct gt_shortage *shortage = gt_memory_shortage(v);
+	const struct gt_shortage *shortage = gt_memory_series_shortage(v);
 	const struct gt_memory_column *c = &d->columns[d->highest];
 	char bytes[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
 	uint64_t time_ns = shortage ? shortage->time_ns : c->time_ns;
@@ -170,7 +149,7 @@ void gt_memory_draw(struct gt_canvas *c, const struct gt_view *v, const struct g
 void gt_memory_words(const struct gt_view *v, const struct gt_memory_series *s, FILE *out)
 {
 	const struct gt_device_series *d = gt_memory_series_main(s, v);
-	const struct gt_shortage *shortage = gt_memory_shortage(v);
+	const struct gt_shortage *shortage = gt_memory_series_shortage(v);
 	const struct gt_memory_column *c =
 		&d->columns[shortage ? gt_memory_series_column(s, shortage->time_ns) : d->highest];
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];

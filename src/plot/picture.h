@@ -89,10 +89,6 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v,
 		       const struct gt_recording_parts *parts);
 void gt_recording_text(const struct gt_view *v, FILE *out);
 
-/* True if more is known than what the program allocated, or if memory ran out. */
-bool gt_memory_is_drawn(const struct gt_memory_series *s, const struct gt_view *v);
-/* The failure of a call because memory of the device ran out; NULL: none. */
-const struct gt_shortage *gt_memory_shortage(const struct gt_view *v);
 /* The parts of a device's memory over time; of the one that ran out, or was used most. */
 void gt_memory_draw(struct gt_canvas *c, const struct gt_view *v, const struct gt_memory_series *s,
 		    double end_s, struct gt_box box);

@@ -345,3 +345,23 @@ const struct gt_device_series *gt_memory_series_main(const struct gt_memory_seri
 	}
 	return found;
 }
+
+const struct gt_shortage *gt_memory_series_shortage(const struct gt_view *v)
+{
+	const struct gt_shortage *s = gt_shortage_of(v);
+	enum gt_kind kind = s ? (enum gt_kind)gt_functions[s->function].kind : GT_KIND_COUNT;
+
+	return s && (!gt_kind_has_bytes(kind) || gt_kind_on_device(kind)) ? s : NULL;
+}
+
+bool gt_memory_series_tells_more(const struct gt_memory_series *s, const struct gt_view *v)
+{
+	const struct gt_device_series *d = gt_memory_series_main(s, v);
+
+	if (!d)
+		return false;
+	for (size_t i = 0; i < s->column_count; i++)
+		if (d->columns[i].total > d->columns[i].parts[GT_PART_PLACES])
+			return true;
+	return gt_memory_series_shortage(v) != NULL;
+}

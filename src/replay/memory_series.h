@@ -44,3 +44,8 @@ size_t gt_memory_series_column(const struct gt_memory_series *s, uint64_t time_n
  */
 const struct gt_device_series *gt_memory_series_main(const struct gt_memory_series *s,
 						     const struct gt_view *v);
+
+/* The failure of a call because memory of the device ran out; NULL: none. */
+const struct gt_shortage *gt_memory_series_shortage(const struct gt_view *v);
+/* True if more is known than what the program allocated, or if memory ran out. */
+bool gt_memory_series_tells_more(const struct gt_memory_series *s, const struct gt_view *v);

@@ -3,6 +3,7 @@
 from browser import Browser
 from nsys_export import Export
 from pages import data_of, opened
+from test_memory import parts, pool
 from test_nsys import take
 from test_nsys_profile import GIB, allocate, out_of_memory
 
@@ -66,4 +67,39 @@ def test_a_capacity_is_shown_where_it_is_known_and_near(case):
         page.js("[...document.querySelectorAll('#timeline button')]"
                 ".find(b => b.textContent === 'Resources').click()")
         assert page.text("#timeline .capacity") is None
+        assert page.complaints() == []
+
+
+def test_the_parts_of_device_memory_are_a_section(case):
+    pool(case, "fragmented", 20, FAKE_GPU_MIB="1132")
+    assert case.gputrack("html", "a.gt").status == 0
+    found = parts(case.report("a.gt", "memory"))
+    memory = data_of(case.path("a.html"))["memory"]
+    shown = {part["key"]: part["bytes"] for part in memory["parts"] if part["bytes"]}
+    assert shown == {part: size for part, size in found.items() if size}, (shown, found)
+    assert memory["reported"] and memory["out_of_memory"]["asked"] == 200 << 20, memory
+    assert len(str(memory)) < 8000, len(str(memory))
+    clean = Export()
+    allocate(clean, 1, 1000)
+    with Browser(case, width=400) as page:
+        opened(page, case.path("a.html"))
+        lines = page.text("#memory .parts").splitlines()
+        assert lines[0].startswith("720 MiB in use when memory ran out"), lines
+        assert [line.split("\t")[1:] for line in lines[1:]] == [
+            ["400 MiB", "56 %", "contexts and streams (measured)"],
+            ["280 MiB", "39 %", "fragmented: cached in segments that a living block pins"],
+            ["40.0 MiB", "6 %", "allocated by the program"]], lines
+        assert page.js("return document.documentElement.scrollWidth") <= 400
+        # the chart is drawn: it has the colours of the table
+        assert page.js("""
+            const canvas = document.querySelector('#memory canvas'), seen = new Set();
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            for (let i = 0; i < data.length; i += 4)
+              seen.add(`rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
+            return [...document.querySelectorAll('#memory .swatch')].every((swatch) =>
+              seen.has(swatch.style.backgroundColor))""")
+        page.resize(1280, 900)
+        assert "Device memory" in page.texts("nav a")
+        opened(page, page_of(case, clean, "c"))
+        assert page.text("#memory") is None
         assert page.complaints() == []

@@ -6,6 +6,8 @@ import { formatBytes, formatCount, formatTime } from "./format.js";
 const KIND_COLORS = 8;
 /* There is no half resource. */
 const COUNT_STEPS = [...Array(16).keys()].flatMap((i) => [10 ** i, 2 * 10 ** i, 5 * 10 ** i]);
+/* A capacity so much above the highest total would flatten a chart. */
+export const FAR = 4;
 export const charts = new Set();
 
 export function kindColor(index) {
@@ -86,4 +88,58 @@ export function lineSeries(label, stroke, more) {
 
 export function areaSeries(label, stroke, more) {
   return lineSeries(label, stroke, { fill: withAlpha(stroke, 0.22), ...more });
+}
+
+/* A dashed line across the chart, with its name at one end. */
+export function levelLine(chart, value, text, atRight) {
+  const { ctx, bbox } = chart, gap = 4 * devicePixelRatio;
+  const y = Math.round(chart.valToPos(value, "y", true)) + 0.5;
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.strokeStyle = ctx.fillStyle = color("dim");
+  ctx.setLineDash([6, 4]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.font = `${12 * devicePixelRatio}px system-ui`;
+  ctx.textBaseline = "bottom";
+  ctx.textAlign = atRight ? "right" : "left";
+  ctx.fillText(text, atRight ? bbox.left + bbox.width - gap : bbox.left + gap, y - gap / 2);
+  ctx.restore();
+}
+
+/* A line at a moment, with words beside it if there are any. */
+export function momentLine(chart, time, stroke, dash, text) {
+  const { ctx, bbox } = chart, gap = 6 * devicePixelRatio;
+  const x = Math.round(chart.valToPos(time, "x", true)) + 0.5;
+  if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1)
+    return;
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.strokeStyle = stroke;
+  ctx.setLineDash(dash);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  if (text) {
+    ctx.font = `${12 * devicePixelRatio}px system-ui`;
+    const wide = ctx.measureText(text).width, right = x + gap + wide > bbox.left + bbox.width;
+    ctx.fillStyle = withAlpha(color("paper"), 0.8);
+    ctx.fillRect(right ? x - gap - wide - 2 : x + gap - 2, bbox.top + 2, wide + 4,
+      16 * devicePixelRatio);
+    ctx.fillStyle = stroke;
+    ctx.textBaseline = "top";
+    ctx.textAlign = right ? "right" : "left";
+    ctx.fillText(text, right ? x - gap : x + gap, bbox.top + 4 * devicePixelRatio);
+  }
+  ctx.restore();
+}
+
+/* Opaque, so that what lies behind in the stack does not shine through. */
+export function mixed(rgb) {
+  const parts = (text) => (text.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
+  const paper = parts(color("paper")), ink = parts(rgb);
+  return `rgb(${ink.map((part, i) => Math.round(part * 0.62 + paper[i] * 0.38)).join(",")})`;
 }

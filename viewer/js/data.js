@@ -24,7 +24,7 @@ export function* varints(base64) {
 }
 
 /* Numbers beyond 32 bits: no shifts. */
-function unzigzag(value) {
+export function unzigzag(value) {
   return value % 2 ? -(value + 1) / 2 : value / 2;
 }
 

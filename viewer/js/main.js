@@ -9,6 +9,7 @@ import { charts } from "./charts.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
 import { drawTracker, trackerHeader } from "./tracker.js";
+import { memorySection } from "./memory.js";
 import { metricsSection } from "./metrics.js";
 import { leaksSection } from "./leaks.js";
 import { mistakesSection } from "./mistakes.js";
@@ -76,9 +77,10 @@ function drawRecording(main) {
   return () => {
     chooseFlame(set);
     const flame = new Flame(set, state.flame), samples = samplesSection(set);
-    const metrics = metricsSection(set, state.metrics);
-    main.append(...[samples?.node, flame.node, leaksSection(set, state.leaks, state.held),
+    const metrics = metricsSection(set, state.metrics), memory = memorySection(set);
+    main.append(...[memory?.node, samples?.node, flame.node, leaksSection(set, state.leaks, state.held),
       sitesSection(set, state.sites), mistakesSection(set), metrics?.node].filter(Boolean));
+    memory?.draw();
     samples?.draw();
     flame.draw();
     metrics?.draw();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // timeline.js - live bytes and resources over time by kind: zoom, pan, the peak, a chosen moment.
-import { color, el, section, segmented, withAlpha } from "./dom.js";
-import { fromZero, kindColor, makeChart, steps, stepsBack, timeAxis, valueAxis } from "./charts.js";
+import { color, el, section, segmented } from "./dom.js";
+import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, steps, stepsBack,
+  timeAxis, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
 import { indexUpTo } from "./data.js";
 
 const HEIGHT = 280;
 const SMALLEST_WINDOW = 1e-7;
-/* A capacity so much above the peak would flatten the chart. */
-const FAR = 4;
 
 export class Timeline {
   /* `state` outlives this: unit, window, hidden kinds, moment. `choose(time)` shows a moment. */
@@ -236,61 +235,18 @@ export class Timeline {
     }, { passive: false });
   }
 
-  drawCapacity(chart) {
-    const { ctx, bbox } = chart, gap = 4 * devicePixelRatio;
-    const y = Math.round(chart.valToPos(this.capacity, "y", true)) + 0.5;
-    ctx.strokeStyle = ctx.fillStyle = color("dim");
-    ctx.setLineDash([6, 4]);
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.font = `${12 * devicePixelRatio}px system-ui`;
-    ctx.textBaseline = "bottom";
-    /* the peak's own words stand beside it */
-    const middle = bbox.left + bbox.width / 2;
-    const right = chart.valToPos(this.set.raw.peak.time_ns / 1e9, "x", true) < middle;
-    ctx.textAlign = right ? "right" : "left";
-    ctx.fillText(this.capacityText, right ? bbox.left + bbox.width - gap : bbox.left + gap,
-      y - gap / 2);
-  }
-
   /* The capacity, the peak and the chosen moment. */
   drawMarks(chart) {
-    const { ctx, bbox } = chart, peak = this.set.raw.peak;
-    const line = (time, stroke, dash) => {
-      const x = Math.round(chart.valToPos(time, "x", true)) + 0.5;
-      if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1)
-        return null;
-      ctx.strokeStyle = stroke;
-      ctx.setLineDash(dash);
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      return x;
-    };
-    ctx.save();
-    ctx.lineWidth = devicePixelRatio;
+    const peak = this.set.raw.peak, { bbox } = chart;
+    /* the peak's own words stand beside it */
+    const isEarly = chart.valToPos(peak.time_ns / 1e9, "x", true) < bbox.left + bbox.width / 2;
     if (this.capacity)
-      this.drawCapacity(chart);
+      levelLine(chart, this.capacity, this.capacityText, isEarly);
     if (this.state.moment !== null && !this.state.atPeak)
-      line(this.state.moment, color("accent"), []);
-    const x = peak.bytes ? line(peak.time_ns / 1e9, color("bad"), [4, 3]) : null;
-    if (x !== null) {
-      const text = `peak ${formatValue(peak.bytes, "bytes")}`;
-      ctx.font = `${12 * devicePixelRatio}px system-ui`;
-      const wide = ctx.measureText(text).width, gap = 6 * devicePixelRatio;
-      const right = x + gap + wide > bbox.left + bbox.width;
-      ctx.fillStyle = withAlpha(color("paper"), 0.8);
-      ctx.fillRect(right ? x - gap - wide - 2 : x + gap - 2, bbox.top + 2, wide + 4,
-        16 * devicePixelRatio);
-      ctx.fillStyle = color("bad");
-      ctx.textBaseline = "top";
-      ctx.textAlign = right ? "right" : "left";
-      ctx.fillText(text, right ? x - gap : x + gap, bbox.top + 4 * devicePixelRatio);
-    }
-    ctx.restore();
+      momentLine(chart, this.state.moment, color("accent"), []);
+    if (peak.bytes)
+      momentLine(chart, peak.time_ns / 1e9, color("bad"), [4, 3],
+        `peak ${formatValue(peak.bytes, "bytes")}`);
   }
 
   showReadout(chart) {
@@ -384,11 +340,4 @@ export class Timeline {
     addEventListener("pointermove", move);
     addEventListener("pointerup", stop);
   }
-}
-
-/* Opaque, so that what lies behind in the stack does not shine through. */
-function mixed(rgb) {
-  const parts = (text) => (text.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
-  const paper = parts(color("paper")), ink = parts(rgb);
-  return `rgb(${ink.map((part, i) => Math.round(part * 0.62 + paper[i] * 0.38)).join(",")})`;
 }
