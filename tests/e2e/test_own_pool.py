@@ -161,7 +161,10 @@ def check(case, recording):
 
 def test_blocks_are_the_leak_and_the_segment_is_counted_once(case):
     env = test_pools.cuda(case)
-    for name, flags in (("pie", ()), ("fixed", ("-fno-pie", "-no-pie")), ("lazy", ("-O0", "-Wl,-z,lazy"))):
+    fixed = ("-fno-pie", "-no-pie")
+    ways = [("pie", ()), ("fixed", fixed), ("lazy", ("-O0", "-Wl,-z,lazy"))]
+    ways += [(linker, (f"-fuse-ld={linker}", *fixed)) for linker in ("gold", "lld") if shutil.which(f"ld.{linker}")]
+    for name, flags in ways:
         program = build(case, name, "cc", "-DDRIVER", "-pthread", *flags)
         bare = case.run(program, env=env)
         assert (bare.out, bare.status) == ("errno 99\nchild 0\n", 0), bare
@@ -230,6 +233,10 @@ def test_the_python_module(case):
     assert [(g["kind"], g["count"], g["bytes"]) for g in groups] == [("pool block", 7, 1400)], groups
     assert ("pool.py", 6) in {(os.path.basename(f["file"] or ""), f["line"]) for f in groups[0]["stack"]}, groups[0]["stack"]
     assert "keep pool.py:6" in case.gputrack("report", "a.gt").out
+    # without a driver it must be asked for
+    del env["LD_LIBRARY_PATH"]
+    case.gputrack("run", "-q", "--pools", "gpu", "-o", "b.gt", sys.executable, str(script), "0x7000000", env=env)
+    assert len([e for e in case.events("b.gt") if e["api"] == "pool"]) == 15
     # what the document says
     script.write_text("address, size = 4096, 10\n" + example(case, "python") + "print('done')\n")
     assert case.run(sys.executable, script, env=env).out == "done\n"
