@@ -3,6 +3,7 @@
 #include "replay/memory_series.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "ledger/extents.h"
@@ -293,6 +294,42 @@ static uint64_t end_of(const struct gt_view *v)
 	return end_ns;
 }
 
+static bool is_sampled(const struct gt_view *v)
+{
+	const struct gt_samples *samples = &v->ledger->samples;
+	size_t count = gt_recording_series_count(v->recording);
+
+	for (size_t i = 0; i < samples->count && i < count; i++) {
+		const char *name = gt_recording_series(v->recording, (uint16_t)i)->name;
+
+		if (samples->series[i].any &&
+		    (!strcmp(name, GT_SERIES_PROGRAM_USED) || !strcmp(name, GT_SERIES_DEVICE_USED)))
+			return true;
+	}
+	return false;
+}
+
+/* True if more may be known than what the program allocated: otherwise no replay is needed. */
+static bool may_tell_more(struct following *f)
+{
+	const struct gt_view *v = f->view;
+	const struct gt_ledger *l = v->ledger;
+
+	if (!l->peak_bytes)
+		return false;
+	if (is_sampled(v) || gt_memory_series_shortage(v))
+		return true;
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *site = &l->sites[i];
+		enum gt_memory_part part =
+			gt_part_of(&(struct gt_entry){ .function = site->function });
+
+		if (part != GT_PART_COUNT && (part != GT_PART_PLACES || is_of_library(f, site)))
+			return true;
+	}
+	return false;
+}
+
 void gt_memory_series_init(struct gt_memory_series *s, const struct gt_view *v)
 {
 	struct following *f;
@@ -301,11 +338,11 @@ void gt_memory_series_init(struct gt_memory_series *s, const struct gt_view *v)
 
 	*s = (struct gt_memory_series){ .start_ns = start_ns, .column_count = GT_MEMORY_COLUMNS };
 	s->column_ns = (end_ns > start_ns ? (end_ns - start_ns) / GT_MEMORY_COLUMNS : 0) + 1;
-	if (!v->ledger->peak_bytes)
-		return;
 	f = gt_alloc(sizeof *f);
 	f->view = v;
 	f->series = s;
+	if (!may_tell_more(f))
+		goto free_f;
 	f->figures = gt_gpu_figures_follow(v);
 	observer = (struct gt_live_observer){
 		.born = born, .ended = ended, .became_segment = became_segment, .context = f
@@ -318,6 +355,7 @@ void gt_memory_series_init(struct gt_memory_series *s, const struct gt_view *v)
 									.tick = v->tick }));
 	finish(f);
 	gt_gpu_figures_free(f->figures);
+free_f:
 	free(f->owners);
 	free(f->held_modules);
 	free(f);

@@ -2,9 +2,9 @@
 /*
  * memory_series.h - where the memory of each device was over time, in a limited number of columns.
  *
- * One replay: sums follow the events. The time is divided into columns of equal width, each of
- * which shows the moment of the highest total within it; the parts at that moment are those of
- * gt_memory_init.
+ * One replay, and none where only the program's own memory is known. Sums follow the events. The
+ * time is divided into columns of equal width, each of which shows the moment of the highest total
+ * within it; the parts at that moment are those of gt_memory_init.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct gt_memory_series {
 	uint64_t start_ns, column_ns;     /* of the first column; the width of each */
 	size_t column_count;              /* to the end of the recording */
 	struct gt_device_series *devices; /* in the order of the recording's places */
-	size_t device_count;              /* 0: no device memory was ever allocated */
+	size_t device_count; /* 0: no more is known than what the program allocated, if anything */
 };
 
 /* The view's ledger must be finished, and have samples for the capacities. */
