@@ -457,7 +457,7 @@ def test_an_attach_whose_calls_fail_leaves_the_program_alone(case):
     for call, error in (("bpf", "EPERM"), ("perf_event_open", "EACCES"), ("mkdir", "ENOSPC"),
                         ("fallocate", "ENOSPC"), ("mmap", "ENOMEM"), ("openat", "EMFILE"),
                         ("ioctl", "EINVAL"), ("epoll_ctl", "ENOMEM")):
-        for number in ([1, 3, 9, 33] if not LONG else range(1, 60)):
+        for number in ([1, 2, 3, 5, 9, 17, 33] if not LONG else range(1, 60)):
             shutil.rmtree(case.path("a.gt"), ignore_errors=True)
             shutil.rmtree(case.path("a.gt.old"), ignore_errors=True)
             command = ["attach", "-i", "0", "-d", "0.1", "-o", "a.gt", "--api", "cuda", "-p",
@@ -480,4 +480,4 @@ def test_an_attach_whose_calls_fail_leaves_the_program_alone(case):
                 break
     target.end()
     assert target.process.returncode == 0
-    assert faults > (15 if LONG else 10), faults
+    assert faults > 15, faults

@@ -52,6 +52,7 @@ struct gt_probes {
 	struct gt_surroundings surroundings;
 	enum gt_probe_way way;
 	enum gt_unwinding unwinding;
+	bool has_python;
 	struct gt_plan *plans; /* GT_FN_COUNT */
 	struct gt_ring calls, news;
 	int *links; /* descriptors */
@@ -100,7 +101,7 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->own_pid = (uint32_t)getpid();
 	s->rodata->frames_max =
 		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
-	s->rodata->has_python = options->python && options->frames;
+	s->rodata->has_python = p->has_python && options->frames;
 	s->rodata->stack_bytes =
 		options->frames && p->unwinding != GT_UNWIND_FP ? options->stack_bytes : 0;
 	s->rodata->unwinds_by_tables = options->frames && p->unwinding == GT_UNWIND_AUTO;
@@ -204,8 +205,9 @@ static int load_best(struct gt_probes *p, const struct gt_probes_options *option
 			continue;
 		p->way = (enum gt_probe_way)way;
 		e = load(p, options);
-		if (!e && can_attach(p))
-			return 0;
+		/* more than the kernel checks: no way of attaching makes it less */
+		if (e == -E2BIG || (!e && can_attach(p)))
+			return e;
 		if (!e) {
 			calls_bpf__destroy(p->skeleton);
 			p->skeleton = NULL;
@@ -255,6 +257,7 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	libbpf_set_print(keep_message);
 	last_message[0] = '\0';
 	p->unwinding = options->unwinding;
+	p->has_python = options->python;
 	if (p->unwinding == GT_UNWIND_AUTO &&
 	    (!options->frames ||
 	     libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)LOOP, NULL) != 1))
@@ -263,6 +266,10 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	/* a kernel that does not accept the walk of a stack may accept the rest */
 	if (e && p->unwinding == GT_UNWIND_AUTO) {
 		p->unwinding = GT_UNWIND_FP;
+		e = load_best(p, options);
+	}
+	if (e && p->has_python) {
+		p->has_python = false;
 		e = load_best(p, options);
 	}
 	if (!e)
@@ -552,6 +559,11 @@ struct gt_ring *gt_probes_calls(struct gt_probes *p)
 struct gt_ring *gt_probes_news(struct gt_probes *p)
 {
 	return &p->news;
+}
+
+bool gt_probes_has_python(const struct gt_probes *p)
+{
+	return p->has_python;
 }
 
 enum gt_unwinding gt_probes_unwinding(const struct gt_probes *p)

@@ -96,5 +96,7 @@ struct gt_ring *gt_probes_news(struct gt_probes *p);
 
 /* How stacks are unwound here: never GT_UNWIND_AUTO if the kernel cannot. */
 enum gt_unwinding gt_probes_unwinding(const struct gt_probes *p);
+/* False also if the kernel refused the walk of Python's frames. */
+bool gt_probes_has_python(const struct gt_probes *p);
 /* For GT_UNWIND_AUTO: the maps of its tables. */
 struct gt_unwind_maps gt_probes_unwind_maps(const struct gt_probes *p);

@@ -310,7 +310,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->images.history = &t->map_history;
 	t->images.catch_up = take_mappings;
 	t->images.context = t;
-	t->pythons.probes = options->probes.python ? t->probes : NULL;
+	t->pythons.probes = gt_probes_has_python(t->probes) ? t->probes : NULL;
 	t->pythons.images = &t->images;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -323,6 +323,11 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	}
 	*out = t;
 	return 0;
+}
+
+bool gt_tracer_has_python(const struct gt_tracer *t)
+{
+	return t->pythons.probes;
 }
 
 void gt_tracer_stop(struct gt_tracer *t)

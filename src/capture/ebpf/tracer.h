@@ -115,6 +115,8 @@ void gt_tracer_drain(struct gt_tracer *t);
 void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds);
 /* Stops recording, and drains what was recorded. */
 void gt_tracer_stop(struct gt_tracer *t);
+/* False also if the kernel refused the walk of Python's frames. */
+bool gt_tracer_has_python(const struct gt_tracer *t);
 
 /* True if no process given to gt_tracer_follow is left, and no child of one. */
 bool gt_tracer_is_idle(const struct gt_tracer *t);

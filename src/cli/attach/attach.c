@@ -20,6 +20,7 @@
 #include "cli/attach/kept_files.h"
 #include "cli/attach/live_view.h"
 #include "cli/attach/targets.h"
+#include "cli/attach/tracer_info.h"
 #include "cli/cli.h"
 #include "cli/end_report.h"
 #include "cli/folder.h"
@@ -319,6 +320,9 @@ static void announce(const struct attach *a)
 	}
 	if (a->settings.quiet)
 		return;
+	if (a->how.probes.python && !gt_tracer_has_python(a->tracer))
+		gt_tell("the kernel refuses the walk of Python's frames: calls from Python have no "
+			"lines of Python");
 	gt_targets_name(&a->targets, who, sizeof who);
 	fprintf(stderr, "gputrack: tracking %s", a->argv ? "the command" : who);
 	fprintf(stderr,
@@ -397,57 +401,6 @@ static void follow(struct attach *a)
 		}
 	}
 	gt_tracer_stop(a->tracer);
-}
-
-/* In use before it was probed, so its first calls are missing. */
-static bool is_late(const struct gt_library *l)
-{
-	return l->is_late && l->functions;
-}
-
-static bool is_refused(const struct gt_library *l)
-{
-	return l->is_refused;
-}
-
-static void list_dropped(FILE *out, const struct gt_libraries *l)
-{
-	for (size_t i = 0; i < l->dropped_count; i++)
-		fprintf(out, "%s%zu libraries of process %u, which has mapped too many",
-			ftell(out) ? ", " : "", l->dropped[i].count, l->dropped[i].pid);
-	if (l->has_more_dropped)
-		fprintf(out, ", libraries of further processes");
-}
-
-static void record_libraries(struct attach *a, const char *key,
-			     bool (*is)(const struct gt_library *))
-{
-	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
-	char *text = NULL;
-	size_t size;
-	FILE *out = gt_memstream(&text, &size);
-
-	for (size_t i = 0; i < l->count; i++)
-		if (is(&l->list[i]))
-			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
-	if (is == is_refused)
-		list_dropped(out, l);
-	gt_memstream_close(out);
-	if (*text)
-		gt_info_set(a->info, key, text);
-	free(text);
-}
-
-static void record_tables(struct attach *a)
-{
-	struct gt_unwind_size size;
-
-	if (!gt_tracer_tables(a->tracer, &size))
-		return;
-	gt_info_set(a->info, "unwind", "tables");
-	gt_info_setf(a->info, "unwind_rows", "%llu", (unsigned long long)size.rows);
-	gt_info_setf(a->info, "unwind_images", "%llu", (unsigned long long)size.images);
-	gt_info_setf(a->info, "unwind_bytes", "%llu", (unsigned long long)size.bytes);
 }
 
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
@@ -559,12 +512,10 @@ static int run(struct attach *a)
 	is_untracked = !a->argv && !gt_tracer_has_library(a->tracer);
 	if (is_untracked)
 		gt_targets_tell_untracked(&a->targets, a->tracer);
-	record_libraries(a, "late_libraries", is_late);
-	record_libraries(a, "refused_libraries", is_refused);
+	gt_tracer_info(a->info, a->tracer);
 	if (gt_tracer_cut_stacks(a->tracer))
 		gt_info_setf(a->info, "cut_stacks", "%llu",
 			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
-	record_tables(a);
 	gt_kept_files_take(&a->kept, a->tracer);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
