@@ -94,6 +94,16 @@ static void give_room(struct gt_writer *w, uint64_t size)
 		atomic_fetch_sub(taken_room(w), size);
 }
 
+/* While nobody reserves or gives back space: the caller holds `space_lock`. */
+static bool is_whole_locked(struct gt_writer *w)
+{
+	int fd = descriptor(w); /* the program may have closed it */
+	int64_t size = fd < 0 ? -1 : gt_fd_size(fd);
+
+	/* removed, too: what is mapped stays, and the next block fails */
+	return size < 0 || (uint64_t)size >= atomic_load(&w->reserved);
+}
+
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
@@ -102,6 +112,9 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 
 	if (fd < 0)
 		return fd;
+	/* first: a file that was shortened would be of its full length again, with a hole */
+	if (!is_whole_locked(w))
+		return -ESTALE;
 	if (!take_room(w, end - w->reserved))
 		return -EFBIG;
 	if (may_signal)
@@ -211,16 +224,6 @@ static void lose_file(struct gt_writer *w, int error)
 	atomic_store(&w->is_lost, true);
 }
 
-/* While nobody reserves or gives back space: the caller holds `space_lock`. */
-static bool is_whole_locked(struct gt_writer *w)
-{
-	int fd = descriptor(w); /* the program may have closed it */
-	int64_t size = fd < 0 ? -1 : gt_fd_size(fd);
-
-	/* removed, too: what is mapped stays, and the next block fails */
-	return size < 0 || (uint64_t)size >= atomic_load(&w->reserved);
-}
-
 /* False if the file is shorter than what we reserved in it. */
 static bool is_whole(struct gt_writer *w)
 {
@@ -235,6 +238,32 @@ static bool is_whole(struct gt_writer *w)
 	is = is_whole_locked(w);
 	pthread_mutex_unlock(&w->space_lock);
 	return is;
+}
+
+/*
+ * Why a store has failed: -EIO, or -ESTALE if the file was shortened. It may have its length again,
+ * because a thread reserved space just then; its last block, however, is gone.
+ */
+static int failure_locked(struct gt_writer *w)
+{
+	uint32_t magic = GT_BLOCK_MAGIC;
+	int fd = descriptor(w);
+
+	if (!is_whole_locked(w))
+		return -ESTALE;
+	if (fd >= 0 && w->last_block && pread(fd, &magic, sizeof magic, (off_t)w->last_block) < 0)
+		return -EIO;
+	return magic == GT_BLOCK_MAGIC ? -EIO : -ESTALE;
+}
+
+static int failure(struct gt_writer *w)
+{
+	int error;
+
+	pthread_mutex_lock(&w->space_lock);
+	error = failure_locked(w);
+	pthread_mutex_unlock(&w->space_lock);
+	return error;
 }
 
 /* False if a copy of an earlier state has been put over it. */
@@ -254,7 +283,7 @@ static bool check(struct gt_writer *w, const struct gt_lane *lane, bool is_whole
 	}
 	if (is_ours(lane) && !atomic_load(&w->has_failed))
 		return true;
-	lose_file(w, atomic_load(&w->has_failed) && is_whole(w) ? -EIO : -ESTALE);
+	lose_file(w, atomic_load(&w->has_failed) ? failure(w) : -ESTALE);
 	return false;
 }
 
@@ -273,13 +302,17 @@ static struct gt_block_header *take_block(struct gt_writer *w, uint32_t size)
 	struct gt_block_header *block;
 	int e = w->end + size > w->reserved ? open_window(w, size) : 0;
 
+	if (e == -ESTALE) {
+		lose_file(w, e);
+		return NULL;
+	}
 	if (e) {
 		gt_writer_stop(w, e);
 		return NULL;
 	}
 	block = (struct gt_block_header *)(w->windows->start + (w->end - w->window_from));
 	if (gt_window_populate(block, size)) {
-		lose_file(w, is_whole_locked(w) ? -EIO : -ESTALE);
+		lose_file(w, failure_locked(w));
 		return NULL;
 	}
 	w->windows->users++;
@@ -329,6 +362,7 @@ int gt_block_open(struct gt_lane *lane)
 		block->tid = lane->tid;
 		/* the magic last: a block with a magic has a complete header */
 		__atomic_store_n(&block->magic, GT_BLOCK_MAGIC, __ATOMIC_RELEASE);
+		w->last_block = w->end;
 		w->end += size;
 		__atomic_store_n(&w->header->blocks_end, w->end, __ATOMIC_RELEASE);
 	}
