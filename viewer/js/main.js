@@ -16,13 +16,13 @@ import { mistakesSection } from "./mistakes.js";
 import { samplesSection } from "./samples.js";
 import { shortageBanner } from "./shortage.js";
 import { sitesSection } from "./sites.js";
+import { state } from "./state.js";
 import { tableState } from "./table.js";
 import { isDark, themeButton } from "./theme.js";
 
-/* The reader's choices; they survive new data. */
-const state = {
-  pid: 0,
-  timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
+/* What the reader did to a view and no link repeats; it survives new data. */
+const kept = {
+  hiddenKinds: new Set(),
   flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
   held: tableState("bytes"),
@@ -31,13 +31,21 @@ const state = {
 };
 let data;
 
+function jump() {
+  document.getElementById(state.values.view)?.scrollIntoView();
+}
+
 function sectionLinks(main) {
-  return [...main.querySelectorAll("section[id]")].map((node) =>
-    el("a", { href: `#${node.id}`, text: node.getAttribute("aria-label") }));
+  return [...main.querySelectorAll("section[id]")].map(({ id, ariaLabel }) =>
+    el("a", { href: `#${id}`, text: ariaLabel, on: { click: (event) => {
+      event.preventDefault();
+      state.set({ view: id });
+      jump();
+    } } }));
 }
 
 function chooseFlame(set) {
-  const f = state.flame;
+  const f = kept.flame;
   const modes = flameModes(set.raw).map(([mode]) => mode);
   /* what another process has, this one may not */
   if (!modes.includes(f.mode))
@@ -60,26 +68,18 @@ function drawRecording(main) {
     main.append(nothingTracked());
     return () => {};
   }
-  const set = data.set(state.pid), t = state.timeline;
-  if (!set.raw.peak.bytes && t.moment === null)
-    t.unit = "objects";
-  const moment = new Moment(set);
-  const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
+  const set = data.set(state.values.pid), moment = new Moment(set);
+  const timeline = new Timeline(set, kept.hiddenKinds);
   main.append(...[shortageBanner(set), verdicts(set), timeline.node].filter(Boolean));
   timeline.node.append(moment.node);
   timeline.draw();
-  if (t.moment === null || t.atPeak) {
-    t.atPeak = true;
-    t.moment = set.raw.peak.bytes ? set.raw.peak.time_ns / 1e9 : set.end;
-    t.atPeak = !!set.raw.peak.bytes;
-  }
-  moment.show(t.moment, t.atPeak);
+  moment.draw();
   return () => {
     chooseFlame(set);
-    const flame = new Flame(set, state.flame), samples = samplesSection(set);
-    const metrics = metricsSection(set, state.metrics), memory = memorySection(set);
-    main.append(...[memory?.node, samples?.node, flame.node, leaksSection(set, state.leaks, state.held),
-      sitesSection(set, state.sites), mistakesSection(set), metrics?.node].filter(Boolean));
+    const flame = new Flame(set, kept.flame), samples = samplesSection(set);
+    const metrics = metricsSection(set, kept.metrics), memory = memorySection(set);
+    main.append(...[memory?.node, samples?.node, flame.node, leaksSection(set, kept.leaks, kept.held),
+      sitesSection(set, kept.sites), mistakesSection(set), metrics?.node].filter(Boolean));
     memory?.draw();
     samples?.draw();
     flame.draw();
@@ -88,12 +88,8 @@ function drawRecording(main) {
 }
 
 function recordingHeader() {
-  return headerContent(data, { pid: state.pid, theme: themeButton(draw), live: data.live,
-    pick: (pid) => {
-      state.pid = pid;
-      Object.assign(state.timeline, { window: null, moment: null, atPeak: true });
-      draw();
-    } }).filter(Boolean);
+  return headerContent(data, { pid: state.values.pid, theme: themeButton(draw), live: data.live,
+    pick: (pid) => state.set({ pid, zoom: null, at: "peak", range: null }) }).filter(Boolean);
 }
 
 /* Remembers where the reader is typing; returns a function that restores it after a redraw. */
@@ -115,6 +111,9 @@ function draw() {
   const byId = (id) => document.getElementById(id);
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
+  state.forget();
+  state.on(["pid"], draw);
+  state.on(["view"], jump);
   /* for printing: canvases keep the colours they were drawn in */
   document.documentElement.dataset.ink = isDark() ? "light" : "dark";
   byId("header").replaceChildren(...(data.raw.tracker ?
@@ -130,13 +129,16 @@ function draw() {
     document.body.dataset.drawn = "all";
     performance.mark("all drawn");
     restoreFocus();
-    scrollTo({ top, behavior: "instant" });
+    if (!data.drawn && state.values.view)
+      jump();
+    else
+      scrollTo({ top, behavior: "instant" });
+    data.drawn = true;
   };
   if (data.drawn)
     finish();
   else
     setTimeout(finish);
-  data.drawn = true;
 }
 
 function start() {

@@ -5,14 +5,15 @@ import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, step
   timeAxis, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
 import { indexUpTo } from "./data.js";
+import { state } from "./state.js";
 
 const HEIGHT = 280;
 const SMALLEST_WINDOW = 1e-7;
 
 export class Timeline {
-  /* `state` outlives this: unit, window, hidden kinds, moment. `choose(time)` shows a moment. */
-  constructor(set, state, choose) {
-    Object.assign(this, { set, state, choose });
+  /* `hidden`: kinds that are not shown; it outlives this. */
+  constructor(set, hidden) {
+    Object.assign(this, { set, hidden });
     this.node = section("timeline", "Timeline");
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
       aria: { label: "Live memory and resources over time. Arrow keys move the chosen " +
@@ -23,6 +24,9 @@ export class Timeline {
     this.overview = el("div", { class: "overview", aria: { hidden: "true" } });
     this.node.querySelector(".section-head").append(this.controls());
     this.node.append(this.legend, this.host, this.overview, this.readout);
+    state.on(["unit"], () => this.draw());
+    state.on(["zoom"], () => this.update());
+    state.on(["at", "range"], () => this.chart?.redraw(false));
   }
 
   controls() {
@@ -30,7 +34,7 @@ export class Timeline {
       title, aria: { label: title }, on: { click: act } });
     return el("div", { class: "controls" },
       segmented("Unit", [["bytes", "Bytes"], ["objects", "Resources"]],
-        this.state.unit, (unit) => { this.state.unit = unit; this.draw(); }),
+        this.unit, (unit) => state.set({ unit })),
       el("div", { class: "segmented" },
         button("+", "Zoom in", () => this.zoom(0.5)),
         button("−", "Zoom out", () => this.zoom(2)),
@@ -39,23 +43,32 @@ export class Timeline {
         button("All", "Show all", () => this.setWindow(0, this.set.end))));
   }
 
+  get unit() {
+    return state.values.unit || (this.set.raw.peak.bytes ? "bytes" : "objects");
+  }
+
+  /* The selected moment; the peak's, or the end where nothing peaked. */
+  get moment() {
+    const { at } = state.values, { peak } = this.set.raw;
+    return at !== "peak" ? at : peak.bytes ? peak.time_ns / 1e9 : this.set.end;
+  }
+
   get window() {
-    const [from, to] = this.state.window || [0, this.set.end];
-    return to > from ? [from, to] : [0, Math.max(this.set.end, 1e-6)];
+    const [from, to] = state.values.zoom || [0, this.set.end];
+    return to > from && from < this.set.end ? [from, to] : [0, Math.max(this.set.end, 1e-6)];
   }
 
   setWindow(from, to) {
     const end = Math.max(this.set.end, 1e-6);
     const span = Math.min(Math.max(to - from, Math.min(SMALLEST_WINDOW, end)), end);
     const start = Math.min(Math.max(from, 0), end - span);
-    this.state.window = span >= end ? null : [start, start + span];
-    this.update();
+    state.set({ zoom: span >= end ? null : [start, start + span] }, { passing: true });
   }
 
   zoom(factor, around) {
     const [from, to] = this.window;
-    const fixed = around === undefined ? (this.state.moment >= from && this.state.moment <= to ?
-      this.state.moment : (from + to) / 2) : around;
+    const fixed = around === undefined ? (this.moment >= from && this.moment <= to ?
+      this.moment : (from + to) / 2) : around;
     this.setWindow(fixed - (fixed - from) * factor, fixed + (to - fixed) * factor);
   }
 
@@ -66,24 +79,22 @@ export class Timeline {
 
   /* To the next or previous change. */
   stepMoment(direction) {
-    const times = this.set.rowTimes, at = indexUpTo(times, this.state.moment ?? -1);
+    const times = this.set.rowTimes, at = indexUpTo(times, this.moment);
     const next = Math.min(Math.max(at + direction, 0), times.length - 1);
     if (times.length)
       this.pick(times[next]);
   }
 
-  pick(time, peak) {
+  /* Seconds, or "peak". */
+  pick(at) {
     const [from, to] = this.window;
-    this.state.moment = time;
-    this.state.atPeak = !!peak;
-    if (time < from || time > to)
-      this.setWindow(time - (to - from) / 2, time + (to - from) / 2);
-    this.chart.redraw(false);
-    this.choose(time, peak);
+    state.set({ at, range: null, what: "chosen" }, { passing: true });
+    if (this.moment < from || this.moment > to)
+      this.setWindow(this.moment - (to - from) / 2, this.moment + (to - from) / 2);
   }
 
   pickPeak() {
-    this.pick(this.set.raw.peak.time_ns / 1e9, true);
+    this.pick("peak");
   }
 
   key(event) {
@@ -101,14 +112,14 @@ export class Timeline {
 
   /* Kinds with something to show, those that hold most at the bottom. */
   shownKinds() {
-    const unit = this.state.unit;
+    const { unit } = this;
     return this.set.kinds.filter((kind) => !kind[unit].empty &&
       (unit === "objects" || kind.onDevice));
   }
 
   /* x, the stacked kinds from the top of the stack down, host memory, the highest total. */
   data() {
-    const { unit } = this.state, [from, to] = this.window;
+    const { unit } = this, [from, to] = this.window;
     const level = this.set.totals.level(from, to, Math.max(400, this.host.clientWidth * 2));
     const totals = level.channels[unit === "bytes" ? "device" : "objects"];
     const first = Math.max(indexUpTo(level.times, from), 0);
@@ -124,7 +135,7 @@ export class Timeline {
     }
     const lookup = times.map((time) => indexUpTo(this.set.rowTimes, time));
     const share = this.shares(lookup, rows.map((row) => row < 0 ? 0 : totals.last[row]));
-    const kinds = this.kinds.filter((kind) => !this.state.hidden.has(kind.key));
+    const kinds = this.kinds.filter((kind) => !this.hidden.has(kind.key));
     let below = new Float64Array(times.length);
     const stacked = kinds.map((kind) => {
       const values = kind[unit].last;
@@ -145,7 +156,7 @@ export class Timeline {
    * divided among the kinds as it last was.
    */
   shares(lookup, totals) {
-    const values = this.kinds.map((kind) => kind[this.state.unit].last);
+    const values = this.kinds.map((kind) => kind[this.unit].last);
     return totals.map((total, i) => {
       const sum = lookup[i] < 0 ? 0 : values.reduce((a, list) => a + list[lookup[i]], 0);
       return sum && !this.set.exact ? total / sum : 1;
@@ -155,7 +166,7 @@ export class Timeline {
   /* Bytes that the devices in use have, where a line for it helps; 0: none. */
   get capacity() {
     const { capacity, peak } = this.set.raw;
-    return capacity && this.state.unit === "bytes" && capacity.bytes <= FAR * peak.bytes ?
+    return capacity && this.unit === "bytes" && capacity.bytes <= FAR * peak.bytes ?
       capacity.bytes : 0;
   }
 
@@ -166,15 +177,15 @@ export class Timeline {
   }
 
   get hostShown() {
-    return this.state.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
+    return this.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
   }
 
   draw() {
     this.kinds = this.shownKinds();
     this.drawLegend();
     this.host.replaceChildren();
-    const unit = this.state.unit === "bytes" ? "bytes" : "";
-    const shown = this.kinds.filter((kind) => !this.state.hidden.has(kind.key)).reverse();
+    const unit = this.unit === "bytes" ? "bytes" : "";
+    const shown = this.kinds.filter((kind) => !this.hidden.has(kind.key)).reverse();
     const series = [{}, ...shown.map((kind) => ({ label: kind.name, paths: steps, width: 0,
       points: { show: false }, stroke: kindColor(kind.index),
       fill: mixed(kindColor(kind.index)) }))];
@@ -242,15 +253,15 @@ export class Timeline {
     const isEarly = chart.valToPos(peak.time_ns / 1e9, "x", true) < bbox.left + bbox.width / 2;
     if (this.capacity)
       levelLine(chart, this.capacity, this.capacityText, isEarly);
-    if (this.state.moment !== null && !this.state.atPeak)
-      momentLine(chart, this.state.moment, color("accent"), []);
+    if (state.values.at !== "peak")
+      momentLine(chart, state.values.at, color("accent"), []);
     if (peak.bytes)
       momentLine(chart, peak.time_ns / 1e9, color("bad"), [4, 3],
         `peak ${formatValue(peak.bytes, "bytes")}`);
   }
 
   showReadout(chart) {
-    const index = chart.cursor.idx, unit = this.state.unit;
+    const index = chart.cursor.idx, { unit } = this;
     if (index === null || index === undefined) {
       this.readout.textContent = "Drag to zoom, click to choose a moment, " +
         "double-click to show all. Ctrl+wheel zooms, Shift+wheel pans.";
@@ -268,10 +279,10 @@ export class Timeline {
       const swatch = el("span", { class: "swatch" });
       swatch.style.background = kindColor(kind.index);
       return el("button", { type: "button", class: "key",
-        aria: { pressed: String(!this.state.hidden.has(kind.key)) },
+        aria: { pressed: String(!this.hidden.has(kind.key)) },
         on: { click: () => {
-          if (!this.state.hidden.delete(kind.key))
-            this.state.hidden.add(kind.key);
+          if (!this.hidden.delete(kind.key))
+            this.hidden.add(kind.key);
           this.draw();
         } } }, swatch, this.kinds.some((other) => other !== kind &&
           other.name === kind.name) ? `${kind.name} (${kind.api})` : kind.name);
@@ -297,7 +308,7 @@ export class Timeline {
       this.set.totals.levels[0];
     const canvas = el("canvas"), pane = el("div", { class: "pane" });
     const width = Math.max(this.overview.clientWidth, 120), height = 36;
-    const values = level.channels[this.state.unit === "bytes" ? "device" : "objects"].last;
+    const values = level.channels[this.unit === "bytes" ? "device" : "objects"].last;
     const top = values.reduce((a, b) => Math.max(a, b), 1), ctx = canvas.getContext("2d");
     canvas.width = width * devicePixelRatio;
     canvas.height = height * devicePixelRatio;
@@ -319,7 +330,7 @@ export class Timeline {
     const [from, to] = this.window, end = this.set.end || 1;
     this.pane.style.left = `${from / end * 100}%`;
     this.pane.style.width = `${Math.max((to - from) / end * 100, 0.4)}%`;
-    this.overview.classList.toggle("whole", !this.state.window);
+    this.overview.classList.toggle("whole", !state.values.zoom);
   }
 
   dragWindow(event, width) {
@@ -334,7 +345,7 @@ export class Timeline {
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", stop);
     };
-    if (!this.state.window)
+    if (!state.values.zoom)
       return;
     move(event);
     addEventListener("pointermove", move);
