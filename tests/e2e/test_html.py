@@ -204,51 +204,6 @@ def test_zoom_pan_and_selected_times(case):
         assert page.complaints() == []
 
 
-def test_flame_graph_search_zoom_and_keys(case):
-    path = page_of(case, "leaks.gt")
-    names = "return [...document.querySelectorAll('.flame .box')].map(n => n.textContent)"
-    with Browser(case) as page:
-        opened(page, path)
-        boxes = page.js(names)
-        assert boxes[0] == "all" and "demo+0x1300" in boxes
-        assert "image: demo+0x2111" in boxes, boxes
-        page.type("#flame input", "0x2111")
-        assert page.texts(".flame .hit") == ["demo+0x2111"]
-        assert "36.1 % matched" in page.text("#flame")
-        page.type("#flame input", "nothing of the kind")
-        assert "no match" in page.text("#flame")
-        page.type("#flame input", "")
-        page.js("[...document.querySelectorAll('.flame .box')]"
-                ".find(b => b.textContent === 'demo+0x2111').click()")
-        zoomed = page.js(names)
-        assert "demo+0x1111" not in zoomed and "image: demo+0x2111" in zoomed
-        assert page.js("return document.activeElement.textContent") == "demo+0x2111"
-        page.key("\ue015")  # down
-        assert page.js("return document.activeElement.textContent") == "image: demo+0x2111"
-        page.key("\ue00c")  # escape
-        assert page.js(names) == boxes
-        page.js("[...document.querySelectorAll('#flame button')]"
-                ".find(b => b.textContent === 'At the peak').click()")
-        assert "71.9 MiB" in page.text("#flame .readout")
-        assert page.complaints() == []
-
-
-def test_a_function_is_one_box_for_all_its_calling_lines(case):
-    done = case.gputrack("run", "-q", "-o", "leaky.gt", case.program("leaky"),
-                         env=case.pocl())
-    assert done.status == 0, done.err
-    path = page_of(case, "leaky.gt")
-    box = "[...document.querySelectorAll('.flame .box')].filter(b => b.textContent === 'main')"
-    with Browser(case) as page:
-        opened(page, path)
-        page.js("[...document.querySelectorAll('#flame button')]"
-                ".find(b => b.textContent === 'Resources').click()")
-        assert page.js(f"return {box}.length") == 1
-        said = page.js(f"return {box}[0].title")
-        assert re.search(r"leaky\.c:\d+, \d+\n21 resources, 100\.0 %", said), said
-        assert page.complaints() == []
-
-
 def test_tables_sort_and_filter(case):
     path = page_of(case, "leaks.gt")
     with Browser(case) as page:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // charts.js - what all charts by uPlot share: axes, colours, sizes.
-import { color, withAlpha } from "./dom.js";
+import { color, mix, withAlpha } from "./dom.js";
 import { formatBytes, formatCount, formatTime } from "./format.js";
 
 const KIND_COLORS = 8;
@@ -139,7 +139,5 @@ export function momentLine(chart, time, stroke, dash, text) {
 
 /* Opaque, so that what lies behind in the stack does not shine through. */
 export function mixed(rgb) {
-  const parts = (text) => (text.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
-  const paper = parts(color("paper")), ink = parts(rgb);
-  return `rgb(${ink.map((part, i) => Math.round(part * 0.62 + paper[i] * 0.38)).join(",")})`;
+  return mix(rgb, color("paper"), 0.62);
 }

@@ -62,7 +62,7 @@ export function section(id, title, hint) {
       hint ? el("p", { class: "hint", text: hint }) : null));
 }
 
-/* Buttons of which one is pressed. `choices`: [value, label]. */
+/* Buttons of which one is pressed. `choices`: [value, label]; show(value) presses another. */
 export function segmented(label, choices, chosen, pick) {
   const group = el("div", { class: "segmented", role: "group", aria: { label } });
   const show = (value) => {
@@ -73,7 +73,18 @@ export function segmented(label, choices, chosen, pick) {
     group.append(el("button", { type: "button", text, data: { value },
       on: { click: () => { show(value); pick(value); } } }));
   show(chosen);
-  return group;
+  return Object.assign(group, { show });
+}
+
+/* A button that is pressed or not; show(isOn) changes that. */
+export function switchButton(text, title, isOn, change) {
+  const button = el("button", { type: "button", class: "tool switch", text, title,
+    aria: { pressed: String(isOn) }, on: { click: () => {
+      const now = button.getAttribute("aria-pressed") !== "true";
+      button.show(now);
+      change(now);
+    } } });
+  return Object.assign(button, { show: (now) => button.setAttribute("aria-pressed", String(now)) });
 }
 
 /* A colour of the style sheet as the canvas takes it. */
@@ -87,4 +98,11 @@ export function color(name) {
 export function withAlpha(rgb, alpha) {
   const numbers = rgb.match(/[\d.]+/g) || ["0", "0", "0"];
   return `rgba(${numbers.slice(0, 3).join(",")},${alpha})`;
+}
+
+/* Two colours as "rgb(r, g, b)": so much of the first. */
+export function mix(first, second, share) {
+  const parts = (text) => (text.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
+  const a = parts(first), b = parts(second);
+  return `rgb(${a.map((part, i) => Math.round(part * share + b[i] * (1 - share))).join(", ")})`;
 }

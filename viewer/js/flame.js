@@ -1,272 +1,254 @@
 // SPDX-License-Identifier: MIT
-// flame.js - flame graph of bytes or resources by stack: click to zoom, search, keyboard.
-import { el, section, segmented, visible } from "./dom.js";
-import { kindColor } from "./charts.js";
+// flame.js - the flame graph: of what, in which unit, which way up; zoom, search, one function.
+import { el, section, segmented, switchButton, visible } from "./dom.js";
+import { FlameCanvas } from "./flame_canvas.js";
+import { boxAtPath, boxPath, flameTree, functionOf, functionWords, hasLibraryRuns, layOut,
+  sandwichTrees } from "./flame_tree.js";
+import { FunctionTable } from "./functions.js";
 import { formatCount, formatValue } from "./format.js";
-import { placeText } from "./stack.js";
+import { pictureButtons } from "./picture.js";
+import { state } from "./state.js";
+import { weights } from "./weights.js";
 
-const ROW = 22;
-const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
-const LINES = 6;           // of a function that calls from many
-/* What leaked, and what was not released if that is more. */
-export const flameModes = ({ leaked, unreleased }) => [
+const MEASURES = [["bytes", "Bytes"], ["objects", "Resources"]];
+
+/* What leaked, what was not released if that is more, and what the timeline has selected. */
+const modesOf = ({ leaked, unreleased }) => [
   ...(leaked || !unreleased ? [["leaked", "Leaked"]] : []),
   ...(unreleased > leaked ? [["live", leaked ? "Not released" : "Alive"]] : []),
-  ["peak", "At the peak"], ["total", "All created"]];
-const FIELDS = { leaked: { bytes: "leakedBytes", objects: "leaked" },
-  live: { bytes: "unreleasedBytes", objects: "unreleased" },
-  peak: { bytes: "peakBytes", objects: "peak" },
-  total: { bytes: "totalBytes", objects: "created" } };
-
-class FlameNode {
-  constructor(name, place, parent) {
-    Object.assign(this, { name, place, parent, value: 0, children: new Map(), lines: new Set(),
-      depth: parent ? parent.depth + 1 : 0, kind: null, library: false, whole: "", at: "" });
-  }
-
-  /* The same name at the same place is the same box, whatever its lines. */
-  child(name, place) {
-    const key = `${name}\n${place}`;
-    if (!this.children.has(key))
-      this.children.set(key, new FlameNode(name, place, this));
-    return this.children.get(key);
-  }
-
-  get where() {
-    const lines = [...this.lines].sort((a, b) => a - b);
-    return lines.length ? `${this.place}:${lines.slice(0, LINES).join(", ")}` +
-      `${lines.length > LINES ? ", …" : ""}` : this.place;
-  }
-}
-
-function hueOf(name) {
-  let hash = 0;
-  for (let i = 0; i < name.length; i++)
-    hash = (hash * 31 + name.charCodeAt(i)) | 0;
-  return Math.abs(hash) % 5;
-}
+  ["peak", "At the peak"], ["total", "All created"], ["chosen", ""]];
 
 export class Flame {
-  constructor(set, state) {
-    Object.assign(this, { set, state });
+  constructor(set, tableState) {
+    Object.assign(this, { set });
     this.node = section("flame", "Flame graph");
-    this.canvas = el("div", { class: "flame", role: "tree", aria: { label: "Flame graph" },
-      on: { keydown: (event) => this.key(event) } });
+    this.graph = new FlameCanvas("Flame graph: arrow keys move between boxes, Enter zooms, " +
+      "S shows callers and callees, Escape shows all. The functions are also in a table below.",
+    { pick: (box, around) => this.pick(box.node, around), leave: () => this.showAll(),
+      point: (box) => this.showDetail(box?.node), words: (node) => this.words(node) });
+    this.table = new FunctionTable(tableState, (fn) => this.showAround(fn));
+    this.empty = el("p", { class: "card empty", hidden: true });
+    this.note = el("p", { class: "dim small" });
     this.detail = el("p", { class: "readout", aria: { live: "polite" } });
+    this.node.append(this.controls(), this.empty, this.graph.node, this.detail, this.note, this.table.node);
+    new ResizeObserver(() => this.graph.width !== this.drawnWidth && this.draw()).observe(this.graph.node);
+    this.build();
+    this.listen();
+  }
+
+  controls() {
+    const values = state.values;
     this.search = el("input", { type: "search", placeholder: "Search functions and files",
-      value: state.search, aria: { label: "Search the flame graph" },
-      on: { input: () => { state.search = this.search.value; this.draw(); } } });
+      value: values.search, aria: { label: "Search the flame graph" },
+      on: { input: () => state.set({ search: this.search.value }, { passing: true }) } });
     this.matched = el("span", { class: "dim", aria: { live: "polite" } });
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
-      on: { click: () => this.zoomTo(this.root) } });
-    this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      segmented("Which memory", flameModes(set.raw), state.mode,
-        (mode) => this.change("mode", mode)),
-      segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
-        (unit) => this.change("unit", unit))));
-    this.node.append(el("div", { class: "controls" }, this.search, this.matched, this.reset),
-      this.canvas, this.detail);
-    /* boxes are shares of the width: only what had none must be drawn again */
-    new ResizeObserver(() => this.shown || this.draw()).observe(this.canvas);
-    this.build();
-    this.focus = this.find(state.path);
+      on: { click: () => this.showAll() } });
+    this.around = el("button", { type: "button", class: "tool", text: "Callers and callees",
+      on: { click: () => this.showAround(this.focus.fn) } });
+    this.modes = segmented("Which memory", modesOf(this.set.raw), this.mode, (what) => state.set({ what, box: "" }));
+    this.units = segmented("Measured in", MEASURES, this.unit, (measure) => state.set({ measure, box: "" }));
+    this.forms = segmented("Form", [["icicle", "Icicle"], ["flame", "Flame"]], values.form,
+      (form) => state.set({ form }));
+    this.inverted = switchButton("Callees first", "Start at the call that created, and go out to its callers",
+      values.inverted, (inverted) => state.set({ inverted, box: "" }));
+    this.libraries = switchButton("Library frames", "Show each frame of a library instead of one box for a run " +
+      "of them", values.libraries, (libraries) => state.set({ libraries, box: "" }));
+    this.node.querySelector(".section-head").append(el("div", { class: "controls" }, this.modes, this.units));
+    return el("div", { class: "controls" }, this.search, this.matched, this.around, this.reset,
+      el("div", { class: "controls apart" }, this.forms, this.inverted, this.libraries,
+        pictureButtons("flame graph", { canvas: () => this.graph.canvas, svg: () => this.graph.toSvg() })));
   }
 
-  change(what, value) {
-    this.state[what] = value;
-    this.state.path = [];
-    this.build();
-    this.draw();
+  listen() {
+    state.on(["what", "measure", "inverted", "libraries", "fn", "box", "form", "filter"], (changed) => {
+      if ([...changed].some((name) => !["box", "form"].includes(name)))
+        this.build();
+      this.focusBox();
+      this.draw();
+    });
+    state.on(["at", "range", "part"], (changed) => {
+      if (state.values.what === "chosen" && !changed.has("what")) {
+        this.build();
+        this.draw();
+      }
+      this.nameChosen();
+    });
+    state.on(["search"], () => {
+      if (this.search.value !== state.values.search)
+        this.search.value = state.values.search;
+      this.find();
+    });
   }
 
-  /* Outermost frame at the top, the kind of resource at the tips. */
+  /* What suits the recording, unless the reader has chosen. */
+  get mode() {
+    const modes = modesOf(this.set.raw).map(([mode]) => mode), { what } = state.values;
+    return modes.includes(what) ? what : this.set.raw.unreleased ? modes[0] : "total";
+  }
+
+  get unit() {
+    const { raw } = this.set, isFirst = this.mode === modesOf(raw)[0][0];
+    return state.values.measure || (raw.unreleased && isFirst && !raw.unreleased_bytes ? "objects" :
+      raw.created_bytes ? "bytes" : "objects");
+  }
+
+  /* A stack's weight: what is there, and where two moments are compared, what went. */
+  get entries() {
+    const selection = this.mode === "chosen" ? state.chosen : { what: this.mode };
+    const { stacks, rest, note } = weights(this.set, selection), entries = [];
+    const field = this.unit === "bytes" ? "bytes" : "count";
+    this.differs = selection.what === "net";
+    const add = (value, more) => value && entries.push({ ...more, value: Math.max(value, 0), old: Math.max(-value, 0) });
+    for (const stack of stacks)
+      add(stack[field], { site: stack.site, frames: stack.frames });
+    add(rest[field], { name: rest.sites ? `${formatCount(rest.sites)} other call sites` : "other call sites" });
+    this.note.textContent = note;
+    return entries;
+  }
+
   build() {
-    const field = FIELDS[this.state.mode][this.state.unit];
-    this.root = new FlameNode("all", "", null);
-    for (const site of this.set.sites)
-      for (const part of this.set.partsOf(site))
-        if (part[field])
-          this.add(site, part.frames, part[field]);
-    this.addRest();
-    this.focus = this.root;
+    const { values } = state, { entries } = this;
+    this.root = flameTree(entries, values);
+    const fn = functionOf(values.fn);
+    this.sandwich = fn ? sandwichTrees(entries, fn, values) : null;
+    if (!this.sandwich?.callees)
+      this.sandwich = null;
+    this.focusBox();
+    this.table.show(entries, values.libraries, this.unit, this.root.value);
+    this.modes.show(this.mode);
+    this.units.show(this.unit);
+    this.inverted.show(values.inverted);
+    this.libraries.show(values.libraries);
+    this.libraries.hidden = !hasLibraryRuns(entries);
+    this.nameChosen();
   }
 
-  add(site, frames, value) {
-    let at = this.root;
-    at.value += value;
-    /* callers are functions, whichever of their lines call; what was called is a line */
-    for (let i = frames.length - 1; i >= 0; i--) {
-      const frame = frames[i];
-      at = at.child(frame.brief, i ? frame.path : frame.where);
-      at.value += value;
-      at.library = frame.library;
-      /* instances of a template are one box */
-      at.whole = !at.whole || at.whole === frame.name ? frame.name : frame.brief;
-      if (i && frame.file && frame.line)
-        at.lines.add(frame.line);
-    }
-    at = at.child(site.kind.name, site.kind.api);
-    at.kind = site.kind;
-    at.at = placeText(site.place);
-    at.value += value;
+  /* The box that is zoomed to: in newer data too, as far as there is one. */
+  focusBox() {
+    const { box, form } = state.values;
+    this.focus = this.sandwich?.callees || boxAtPath(this.root, box.split(".").filter(Boolean));
+    this.forms.show(form);
   }
 
-  /* The box that was zoomed to, in newer data too, or as far as there is one. */
-  find(path) {
-    let at = this.root;
-    for (const name of path) {
-      const next = [...at.children.values()].find((child) => child.name + child.place === name);
-      if (!next)
-        break;
-      at = next;
-    }
-    return at;
+  nameChosen() {
+    this.modes.querySelector("[data-value=chosen]").textContent =
+      state.values.range ? "Selected range" : "Selected moment";
   }
 
-  addRest() {
-    const names = { leaked: ["leaked_bytes", "leaked"], live: ["live_bytes", "live"], peak: ["peak_bytes", "peak"],
-      total: ["total_bytes", "created"] }[this.state.mode];
-    const rest = this.set.raw.rest, value = rest[names[this.state.unit === "bytes" ? 0 : 1]];
-    if (!value)
+  /* In the sandwich, another function takes the middle. */
+  pick(node, around) {
+    if (around || this.sandwich)
+      this.showAround(node.fn);
+    else
+      state.set({ box: boxPath(node).join(".") });
+  }
+
+  /* One function: its callers above, its callees below. */
+  showAround(fn) {
+    if (!fn)
       return;
-    const node = this.root.child(`${formatCount(rest.sites)} other call sites`, "");
-    node.value += value;
-    this.root.value += value;
+    state.set({ fn: functionWords(fn), box: "" });
+    this.graph.cursor = this.graph.boxes.find((box) => box.node === this.sandwich?.callees) || null;
+    this.graph.paint();
   }
 
-  isHit(node) {
-    const wanted = this.state.search.trim().toLowerCase();
-    return wanted && `${node.name} ${node.whole} ${node.where}`.toLowerCase().includes(wanted);
-  }
-
-  /* The part of the total below a hit; nested hits count once. */
-  hitValue(node) {
-    if (this.isHit(node) && node !== this.root)
-      return node.value;
-    let sum = 0;
-    for (const child of node.children.values())
-      sum += this.hitValue(child);
-    return sum;
+  showAll() {
+    state.set({ fn: "", box: "" });
+    this.graph.canvas.focus({ preventScroll: true });
   }
 
   draw() {
-    const boxes = [], width = this.canvas.clientWidth;
+    const isEmpty = !this.root.size, width = this.node.clientWidth;
     if (!width)
       return;
-    this.shown = [];
-    if (!this.root.value) {
-      this.canvas.style.height = "auto";
-      this.canvas.replaceChildren(el("p", { class: "empty", text: this.emptyText() }));
-      this.showDetail(null);
-      return;
+    this.empty.hidden = !isEmpty;
+    this.graph.node.hidden = isEmpty;
+    this.around.hidden = isEmpty || !!this.sandwich || !this.focus.fn;
+    this.reset.hidden = !this.sandwich && this.focus === this.root;
+    this.drawnWidth = this.graph.width;
+    if (isEmpty) {
+      this.empty.textContent = this.emptyText();
+      this.graph.show([], 0, false);
+    } else {
+      this.graph.show(...this.boxes(), this.differs);
     }
-    const path = [];
-    for (let node = this.focus; node; node = node.parent)
-      path.unshift(node);
-    for (const node of path.slice(0, -1))
-      boxes.push(this.box(node, 0, 1, true));
-    this.layout(this.focus, 0, 1, boxes);
-    this.canvas.style.height = `${(Math.max(...this.shown.map((s) => s.depth)) + 1) * ROW}px`;
-    this.canvas.replaceChildren(...boxes);
-    this.showMatches();
-    this.showDetail(this.focus);
-    if (boxes.length)
-      boxes[path.length - 1].tabIndex = 0;
-    this.reset.hidden = this.focus === this.root;
+    this.find();
+    this.showDetail(isEmpty ? null : this.focus);
+  }
+
+  /* The boxes to paint, and how many rows they take. */
+  boxes() {
+    const width = this.graph.width;
+    const boxes = this.sandwich ? this.sandwichBoxes(width) : layOut(this.root, this.focus, width);
+    const rows = boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
+    if (state.values.form === "flame" && !this.sandwich)
+      for (const box of boxes)
+        box.row = rows - 1 - box.row;
+    return [boxes, rows];
+  }
+
+  sandwichBoxes(width) {
+    const { callers, callees } = this.sandwich;
+    const above = layOut(callers, callers, width).filter((box) => box.node !== callers);
+    const below = layOut(callees, callees, width);
+    const top = above.reduce((most, box) => Math.max(most, box.row), 0);
+    for (const box of above)
+      box.row = top - box.row;
+    for (const box of below)
+      box.row += top;
+    return above.concat(below);
   }
 
   emptyText() {
-    if (this.state.mode === "leaked" || this.state.mode === "live")
+    const { mode, unit } = this;
+    if (mode === "leaked" || mode === "live")
       return this.set.raw.unreleased ? "These resources have no bytes: choose Resources." :
         "Nothing leaked.";
-    return this.state.unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
+    if (mode === "chosen")
+      return state.values.range ? "Nothing of this in the selected range." : "Nothing was alive at this moment.";
+    return unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
   }
 
-  layout(node, left, share, boxes) {
-    boxes.push(this.box(node, left, share, false));
-    const children = [...node.children.values()].sort((a, b) => b.value - a.value);
-    for (const child of children) {
-      const part = child.value / node.value * share;
-      if (part < SMALLEST)
-        break;
-      this.layout(child, left, part, boxes);
-      left += part;
-    }
+  /* Marks what a search finds, without laying anything out again; nested hits count once. */
+  find() {
+    const wanted = state.values.search.trim().toLowerCase(), hits = new Set();
+    let sum = 0;
+    const visit = (node, counted) => {
+      const isHit = node.searched.includes(wanted);
+      if (isHit) {
+        hits.add(node);
+        sum += counted ? 0 : node.size;
+      }
+      for (const child of node.children.values())
+        visit(child, counted || isHit);
+    };
+    const tops = this.sandwich ? [this.sandwich.callees] : [...this.root.children.values()];
+    if (wanted)
+      tops.forEach((node) => visit(node, false));
+    if (wanted && this.sandwich)
+      [...this.sandwich.callers.children.values()].forEach((node) => visit(node, true));
+    this.matched.textContent = !wanted ? "" : !hits.size ? "no match" :
+      `${formatCount(sum / (this.sandwich?.callees || this.root).size * 100, 1)} % matched`;
+    this.graph.hits = wanted ? hits : null;
+    this.graph.paint();
   }
 
-  box(node, left, share, above) {
-    const hit = this.isHit(node), searching = this.state.search.trim() !== "";
-    const box = el("button", { type: "button", role: "treeitem", tabIndex: -1,
-      class: `box${node.kind ? " kind" : ` hue${hueOf(node.name)}`}` +
-        `${node.library ? " library" : ""}${above ? " above" : ""}${hit ? " hit" : searching ? " miss" : ""}`,
-      text: node.at ? `${node.name}: ${node.at}` : node.name,
-      title: this.words(node).join("\n"),
-      aria: { level: String(node.depth + 1) },
-      on: { click: () => this.zoomTo(node), focus: () => this.showDetail(node),
-        mouseenter: () => this.showDetail(node) } });
-    box.style.left = `${left * 100}%`;
-    box.style.width = `${share * 100}%`;
-    box.style.top = `${node.depth * ROW}px`;
-    if (node.kind)
-      box.style.setProperty("--tip", kindColor(node.kind.index));
-    this.shown.push({ node, box, left, depth: node.depth });
-    return box;
-  }
-
-  valueText(node) {
-    const share = node.value / this.root.value * 100;
-    return `${formatValue(node.value, this.state.unit)}` +
-      `${this.state.unit === "bytes" ? "" : " resources"}, ${formatCount(share, 1)} %`;
+  valueText({ value, old }) {
+    const { unit } = this, words = (number) => formatValue(number, unit) + (unit === "bytes" ? "" : " resources");
+    if (this.differs)
+      return (value > old ? "+" : "") + words(value - old);
+    return `${words(value)}, ${formatCount(value / this.root.value * 100, 1)} %`;
   }
 
   showDetail(node) {
     this.detail.textContent = node ? this.words(node).join("  ·  ") : "";
   }
 
-  /* The whole name, where that is, and at the tips the place. */
+  /* The whole name, where that is, at the tips the place, and how many frames are folded. */
   words(node) {
-    return [node.whole || node.name, node.where, node.at].filter(Boolean).map(visible)
+    return [node.whole || node.name, node.where, node.at,
+      node.folded ? `${node.folded} library frames` : ""].filter(Boolean).map(visible)
       .concat(this.valueText(node));
   }
-
-  showMatches() {
-    const hit = this.state.search.trim() ? this.hitValue(this.root) : 0;
-    this.matched.textContent = !this.state.search.trim() ? "" : !hit ? "no match" :
-      `${formatCount(hit / this.root.value * 100, 1)} % matched`;
-  }
-
-  zoomTo(node) {
-    this.focus = node;
-    this.state.path = [];
-    for (let at = node; at.parent; at = at.parent)
-      this.state.path.unshift(at.name + at.place);
-    this.draw();
-    this.shown.find((one) => one.node === node)?.box.focus({ preventScroll: true });
-  }
-
-  /* Arrows walk the tree, Enter zooms (a button's own doing), Escape shows all. */
-  key(event) {
-    const index = this.shown.findIndex((one) => one.box === document.activeElement);
-    if (index < 0)
-      return;
-    const { node, left } = this.shown[index];
-    const level = this.shown.filter((one) => one.depth === node.depth)
-      .sort((a, b) => a.left - b.left);
-    const at = level.findIndex((one) => one.node === node);
-    const below = this.shown.filter((one) => one.node.parent === node)
-      .sort((a, b) => a.left - b.left);
-    const goal = { ArrowDown: below[0], ArrowLeft: level[at - 1], ArrowRight: level[at + 1],
-      ArrowUp: this.shown.find((one) => one.node === node.parent) }[event.key];
-    if (event.key === "Escape")
-      this.zoomTo(this.root);
-    else if (!goal)
-      return;
-    event.preventDefault();
-    if (goal) {
-      this.shown[index].box.tabIndex = -1;
-      goal.box.tabIndex = 0;
-      goal.box.focus({ preventScroll: left === undefined });
-    }
-  }
-
 }

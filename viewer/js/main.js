@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // main.js - puts the page together, and again when its data changes.
 import { el, visible } from "./dom.js";
-import { Flame, flameModes } from "./flame.js";
+import { Flame } from "./flame.js";
 import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
 import { Timeline } from "./timeline.js";
@@ -23,7 +23,7 @@ import { isDark, themeButton } from "./theme.js";
 /* What the reader did to a view and no link repeats; it survives new data. */
 const kept = {
   hiddenKinds: new Set(),
-  flame: { mode: null, unit: null, search: "", path: [] },
+  functions: { ...tableState("total"), isOpen: false },
   leaks: tableState("bytes"),
   held: tableState("bytes"),
   sites: tableState("total"),
@@ -42,16 +42,6 @@ function sectionLinks(main) {
       state.set({ view: id });
       jump();
     } } }));
-}
-
-function chooseFlame(set) {
-  const f = kept.flame;
-  const modes = flameModes(set.raw).map(([mode]) => mode);
-  /* what another process has, this one may not */
-  if (!modes.includes(f.mode))
-    f.mode = set.raw.unreleased ? modes[0] : "total";
-  f.unit ||= set.raw.unreleased && f.mode === modes[0] && !set.raw.unreleased_bytes ?
-    "objects" : set.raw.created_bytes ? "bytes" : "objects";
 }
 
 function nothingTracked() {
@@ -75,8 +65,7 @@ function drawRecording(main) {
   timeline.draw();
   moment.draw();
   return () => {
-    chooseFlame(set);
-    const flame = new Flame(set, kept.flame), samples = samplesSection(set);
+    const flame = new Flame(set, kept.functions), samples = samplesSection(set);
     const metrics = metricsSection(set, kept.metrics), memory = memorySection(set);
     main.append(...[memory?.node, samples?.node, flame.node, leaksSection(set, kept.leaks, kept.held),
       sitesSection(set, kept.sites), mistakesSection(set), metrics?.node].filter(Boolean));

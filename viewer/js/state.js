@@ -42,6 +42,11 @@ const CHOICES = {
   measure: ["", FORMS.oneOf("bytes", "objects")], // of the flame graph
   filter: ["", FORMS.text],  // words, as filter.js reads them
   search: ["", FORMS.text],  // in the flame graph
+  form: ["icicle", FORMS.oneOf("icicle", "flame")],
+  inverted: [false, FORMS.flag],  // callees first
+  libraries: [false, FORMS.flag], // each of their frames
+  fn: ["", FORMS.text],      // the function whose callers and callees are shown
+  box: ["", FORMS.text],     // the box that is zoomed to
 };
 
 function sameValue(a, b) {

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""test_html_flame.py - the page's flame graph in a real browser, against what other commands say."""
+import re
+from collections import Counter
+
+from browser import Browser
+from pages import opened, page_of
+
+TOGETHER = True  # one browser
+
+ENTER, ESCAPE, UP, DOWN = "\ue007", "\ue00c", "\ue013", "\ue015"
+# what the canvas shows, box by box
+BOXES = """return document.querySelector('.flame canvas').boxes.map(({ node, left, share, row }) => ({
+    name: node.name, at: node.at, place: node.where, value: node.value, left, share, row,
+    path: (function up(n) { return n.parent ? [...up(n.parent), n.kind ? `[${n.kind.api} ${n.name}] ${n.at}` :
+        n.name] : []; })(node), tips: node.children.size === 0 }))"""
+
+
+def boxes(page):
+    return page.js(BOXES)
+
+
+def names(page):
+    return [box["name"] for box in boxes(page)]
+
+
+def press(page, text, within="#flame"):
+    found = page.js("const b = [...document.querySelectorAll(`${arguments[0]} button`)]"
+                    ".find(b => b.textContent === arguments[1]); b?.click(); return !!b", within, text)
+    assert found, text
+
+
+def click(page, name, shift=False):
+    """Clicks in the middle of the first box of this name, with the mouse's coordinates."""
+    found = page.js("""
+        const canvas = document.querySelector('.flame canvas'), frame = canvas.getBoundingClientRect();
+        const box = canvas.boxes.find((one) => one.node.name === arguments[0]);
+        const rows = Math.max(...canvas.boxes.map((one) => one.row)) + 1;
+        if (box)
+          canvas.dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: arguments[1],
+            clientX: frame.left + (box.left + box.share / 2) * frame.width,
+            clientY: frame.top + (box.row + 0.5) * frame.height / rows }));
+        return !!box""", name, shift)
+    assert found, name
+
+
+def collapsed(case, recording, value):
+    """Stacks and their weights, as `gputrack export` has them."""
+    out = case.gputrack("export", recording, "-f", "collapsed", "--value", value).out
+    return Counter({stack: int(weight) for stack, weight in
+                    (line.rsplit(" ", 1) for line in out.splitlines())})
+
+
+def shown(page):
+    return Counter({";".join(box["path"]).rstrip(): box["value"] for box in boxes(page) if box["tips"]})
+
+
+def test_each_choice_shows_what_export_says(case):
+    path = page_of(case, "leaks.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        for what, unit, value in (("Leaked", "Bytes", "leaked"), ("At the peak", "Bytes", "peak"),
+                                  ("All created", "Bytes", "allocated"), ("Leaked", "Resources", "objects")):
+            press(page, what)
+            press(page, unit)
+            wanted = collapsed(case, "leaks.gt", value)
+            assert shown(page) == wanted and len(wanted) > 2, (what, shown(page), wanted)
+            assert f"what={page.js('return document.querySelector(`#flame [aria-pressed=true]`).dataset.value')}" \
+                in page.js("return location.hash")
+        # the selected moment: what the list above it says
+        page.js("location.hash = '#at=2.1&what=chosen&measure=bytes'")
+        page.wait("document.querySelector('.moment h3').innerText.startsWith('Alive at 2.1')")
+        all_of_it = boxes(page)[0]
+        assert all_of_it["name"] == "all"
+        sums = page.text(".moment .sum")
+        assert "7.86 MiB" in sums and "64.0 KiB" in sums and all_of_it["value"] == sum(
+            box["value"] for box in boxes(page) if box["tips"])
+        assert "7.92 MiB" in page.text("#flame .readout"), page.text("#flame .readout")
+        assert page.complaints() == []
+
+
+def test_search_zoom_and_keys(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        first = names(page)
+        assert first[0] == "all" and "demo+0x1300" in first
+        assert any(box["name"] == "image" and box["at"] == "demo+0x2111" for box in boxes(page))
+        hits = "return document.querySelector('.flame canvas').boxes.filter(b => " \
+               "b.node.searched.includes(arguments[0])).map(b => b.node.name)"
+        page.type("#flame input", "0x2111")
+        assert page.js(hits, "0x2111") == ["demo+0x2111"] and "36.1 % matched" in page.text("#flame")
+        assert page.js("return location.hash") == "#search=0x2111"
+        page.type("#flame input", "nothing of the kind")
+        assert "no match" in page.text("#flame")
+        page.type("#flame input", "")
+        click(page, "demo+0x2111")
+        zoomed = names(page)
+        assert "demo+0x1111" not in zoomed and "image" in zoomed
+        link = page.js("return location.href")
+        page.js("document.querySelector('.flame canvas').focus()")
+        page.key(DOWN)
+        assert page.text("#flame .readout").startswith("image  ·  OpenCL  ·  demo+0x2111")
+        page.key(UP)
+        assert page.text("#flame .readout").startswith("demo+0x2111")
+        page.key(ESCAPE)
+        assert names(page) == first
+        page.js("history.back()")
+        page.wait("location.hash.includes('box=')")
+        assert names(page) == zoomed
+        page.open("about:blank")
+        page.open(link)
+        page.wait("document.body.dataset.drawn === 'all'")
+        assert names(page) == zoomed
+        assert page.complaints() == []
+
+
+def test_both_ways_up_and_round_and_one_function(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        press(page, "At the peak")
+        icicle = boxes(page)
+        press(page, "Flame")
+        flame = boxes(page)
+        top = max(box["row"] for box in icicle)
+        assert [(b["name"], top - b["row"]) for b in icicle] == [(b["name"], b["row"]) for b in flame]
+        press(page, "Icicle")
+        press(page, "Callees first")
+        inverted = boxes(page)
+        kinds = {box["name"]: box["value"] for box in inverted if box["row"] == 1}
+        assert kinds == {"buffer": 72351744, "image": 3000000, "host memory": 65536}
+        assert inverted[0]["value"] == icicle[0]["value"]
+        assert [b["name"] for b in inverted if b["tips"]] == ["demo+0x1300"] * 3
+        press(page, "Callees first")
+        # callers above, callees below; a click goes on to another function
+        click(page, "demo+0x1200", shift=True)
+        around = sorted((box["row"], box["name"], box["value"]) for box in boxes(page))
+        assert around == [(0, "demo+0x1300", 72351744), (1, "demo+0x1200", 72351744),
+                          (2, "demo+0x1111", 72351744), (3, "buffer", 72351744)]
+        click(page, "demo+0x1300")
+        around = [(box["row"], box["name"], box["value"]) for box in boxes(page)]
+        assert (0, "demo+0x1300", icicle[0]["value"]) in around and (1, "demo+0x2111", 3000000) in around
+        page.js("document.querySelector('.flame canvas').focus()")
+        page.key(ESCAPE)
+        assert boxes(page) == icicle
+        # the same as a table
+        page.js("document.querySelector('#flame details').open = true")
+        page.wait("document.querySelector('#flame tr.row')")
+        rows = {row.split("\t")[3]: row.split("\t") for row in page.texts("#flame tr.row")}
+        assert rows["demo+0x1300"][:3] == ["71.9 MiB", "–", "100.0 %"], rows
+        assert rows["demo+0x1111"][:2] == ["69.0 MiB", "69.0 MiB"], rows
+        page.click("#flame tr.row")
+        page.click("#flame tr.opened button")
+        assert len(page.js("return location.hash").split("fn=")) == 2
+        assert page.complaints() == []
+
+
+def test_runs_of_library_frames_are_one_box(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "held.gt"))
+        press(page, "All created")
+        folded = boxes(page)
+        assert "library frames" in page.js("""
+            const canvas = document.querySelector('.flame canvas');
+            return canvas.boxes.map(({ node }) => node.folded ? `${node.folded} library frames` : '').join()""")
+        press(page, "Library frames")
+        whole = boxes(page)
+        assert len(whole) > len(folded) and whole[0]["value"] == folded[0]["value"]
+        assert "libraries=1" in page.js("return location.hash")
+        assert page.complaints() == []
+
+
+def test_a_function_is_one_box_for_all_its_calling_lines(case):
+    done = case.gputrack("run", "-q", "-o", "leaky.gt", case.program("leaky"), env=case.pocl())
+    assert done.status == 0, done.err
+    with Browser(case) as page:
+        opened(page, page_of(case, "leaky.gt"))
+        press(page, "Resources")
+        mains = [box for box in boxes(page) if box["name"] == "main"]
+        assert len(mains) == 1 and mains[0]["value"] == 21
+        assert re.search(r"leaky\.c:\d+, \d+$", mains[0]["place"]), mains
+        assert page.complaints() == []
+
+
+def test_pictures_of_the_flame_graph(case):
+    catch = """window.saved = [];
+        URL.createObjectURL = (blob) => { window.saved.push(blob); return 'data:,'; };"""
+    with Browser(case) as page:
+        opened(page, page_of(case, "markup.gt"))
+        page.js(catch)
+        press(page, "SVG")
+        press(page, "PNG")
+        page.wait("window.saved.length === 2")
+        page.js("window.saved[0].text().then(text => { window.drawing = text; })")
+        page.wait("window.drawing")
+        drawing = page.js("return window.drawing")
+        assert drawing.startswith("<svg") and drawing.count("<rect") > len(boxes(page)) and "<script" not in drawing
+        assert "&lt;" in drawing, "names are text"
+        assert page.js("return window.saved.map(b => b.type)") == ["image/svg+xml", "image/png"]
+        assert page.js("return window.saved[1].size") > 1000
+        assert page.complaints() == []

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// flame_canvas.js - boxes of a flame graph painted on a canvas: mouse, keyboard cursor, pictures.
+import { color, el, mix, svg, visible } from "./dom.js";
+import { kindColor } from "./charts.js";
+
+const ROW = 22, FONT = 12, HUES = 5;
+
+function hueOf(name) {
+  let hash = 0;
+  for (let i = 0; i < name.length; i++)
+    hash = (hash * 31 + name.charCodeAt(i)) | 0;
+  return Math.abs(hash) % HUES;
+}
+
+export const boxText = (node) => visible(node.at ? `${node.name}: ${node.at}` : node.name);
+
+export class FlameCanvas {
+  /* `on`: pick(box), point(box or null), leave(): Escape; `label`: for screen readers. */
+  constructor(label, on) {
+    Object.assign(this, { on, boxes: [], rows: 0, cursor: null, hits: null, differs: false });
+    this.canvas = el("canvas", { tabIndex: 0, role: "group", aria: { label, roledescription: "flame graph" },
+      on: { keydown: (event) => this.key(event), focus: () => this.paint(), blur: () => this.paint(),
+        click: (event) => this.click(event), mousemove: (event) => this.move(event),
+        mouseleave: () => this.on.point(this.cursor) } });
+    this.node = el("div", { class: "flame" }, this.canvas);
+  }
+
+  get width() {
+    return this.node.clientWidth;
+  }
+
+  /* `boxes` as of layOut, with `row` from the top; the cursor stays on the same box. */
+  show(boxes, rows, differs) {
+    const kept = this.cursor && boxes.find((box) => box.node === this.cursor.node);
+    Object.assign(this, { boxes, rows, differs, cursor: kept || null });
+    this.byRow = Array.from({ length: rows }, () => []);
+    for (const box of boxes)
+      this.byRow[box.row].push(box);
+    for (const row of this.byRow)
+      row.sort((a, b) => a.left - b.left);
+    this.canvas.boxes = boxes;
+    this.paint();
+  }
+
+  /* The colours of the theme, asked for once a painting. */
+  inks() {
+    const named = Object.fromEntries(["paper", "ink", "dim", "accent", "ground", "grown", "shrunk", "line"]
+      .map((name) => [name, color(name)]));
+    const hues = Array.from({ length: HUES }, (_, i) => color(`h${i}`));
+    return { ...named, hues, library: mix(hues[4], named.ground, 0.35), kinds: new Map() };
+  }
+
+  fillOf({ node }, inks) {
+    if (this.differs)
+      return this.changeFill(node, inks);
+    if (node.kind) {
+      const { index } = node.kind;
+      if (!inks.kinds.has(index))
+        inks.kinds.set(index, mix(kindColor(index), inks.paper, 0.42));
+      return inks.kinds.get(index);
+    }
+    return node.library ? inks.library : inks.hues[hueOf(node.name)];
+  }
+
+  /* Grown red, shrunk blue, by how much of the box that is. */
+  changeFill(node, inks) {
+    const change = node.value - node.old;
+    const share = change / Math.max(node.value, node.old, 1);
+    return !change ? inks.line :
+      mix(change > 0 ? inks.grown : inks.shrunk, inks.paper, 0.15 + 0.5 * Math.abs(share));
+  }
+
+  /* Fill, ink and strength of a box; hits stand out. */
+  lookOf(box, inks) {
+    const isHit = this.hits?.has(box.node);
+    const strength = this.hits && !isHit ? 0.35 : box.above ? 0.6 : 1;
+    return { fill: isHit ? inks.accent : this.fillOf(box, inks), strength,
+      ink: isHit ? inks.paper : box.node.library && !this.differs ? inks.dim : inks.ink };
+  }
+
+  paint() {
+    const width = this.width, height = this.rows * ROW, ratio = devicePixelRatio;
+    if (!width || !this.rows)
+      return;
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== height * ratio) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = height * ratio;
+      this.canvas.style.height = `${height}px`;
+    }
+    const ctx = this.canvas.getContext("2d"), inks = this.inks();
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.paintOn(ctx, width, inks);
+    if (this.cursor && document.activeElement === this.canvas) {
+      const { left, share, row } = this.cursor;
+      ctx.globalAlpha = 1;
+      ctx.strokeStyle = inks.accent;
+      ctx.lineWidth = 2;
+      ctx.strokeRect(left * width + 1, row * ROW + 1, Math.max(share * width - 3, 1), ROW - 3);
+    }
+  }
+
+  paintOn(ctx, width, inks) {
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = inks.paper;
+    ctx.fillRect(0, 0, width, this.rows * ROW);
+    ctx.font = this.font;
+    ctx.textBaseline = "middle";
+    const letter = ctx.measureText("m").width;
+    for (const box of this.boxes) {
+      const look = this.lookOf(box, inks), wide = box.share * width;
+      ctx.globalAlpha = look.strength;
+      ctx.fillStyle = look.fill;
+      ctx.fillRect(box.left * width, box.row * ROW, wide > 3 ? wide - 1 : wide, ROW - 1);
+      const text = this.fitted(box.node, wide - 10, letter);
+      if (text) {
+        ctx.fillStyle = look.ink;
+        ctx.fillText(text, box.left * width + 5, box.row * ROW + ROW / 2, wide - 8);
+      }
+    }
+  }
+
+  get font() {
+    return `${FONT}px ${getComputedStyle(document.documentElement).getPropertyValue("--mono")}`;
+  }
+
+  /* As much of a box's text as has room; "" if that says nothing. */
+  fitted(node, room, letter) {
+    const most = Math.floor(room / letter), text = most < 2 ? "" : boxText(node);
+    return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+  }
+
+  /* The graph as a drawing; as wide as it is on the page. */
+  toSvg() {
+    const width = this.width, height = this.rows * ROW, inks = this.inks();
+    const letter = FONT * 0.602, shapes = [svg("rect", { width, height, fill: inks.paper })];
+    for (const box of this.boxes) {
+      const look = this.lookOf(box, inks), wide = box.share * width, y = box.row * ROW;
+      const rect = svg("rect", { x: (box.left * width).toFixed(2), y, height: ROW - 1, fill: look.fill,
+        width: (wide > 3 ? wide - 1 : wide).toFixed(2), "fill-opacity": look.strength });
+      const title = svg("title", {});
+      title.textContent = this.on.words(box.node).join("\n");
+      rect.append(title);
+      shapes.push(rect);
+      const text = this.fitted(box.node, wide - 10, letter);
+      if (text)
+        shapes.push(svg("text", { x: (box.left * width + 5).toFixed(2), y: y + 15, fill: look.ink }, text));
+    }
+    return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT,
+      "font-family": "monospace" }, ...shapes);
+  }
+
+  /* The box at a point of the canvas, in its own pixels. */
+  boxAt(x, y) {
+    const row = this.byRow?.[Math.floor(y / ROW)] || [], share = x / this.width;
+    return row.find((box) => share >= box.left && share < box.left + box.share) || null;
+  }
+
+  click(event) {
+    const box = this.boxAt(event.offsetX, event.offsetY);
+    if (!box)
+      return;
+    this.cursor = box;
+    this.on.pick(box, event.shiftKey);
+  }
+
+  move(event) {
+    const box = this.boxAt(event.offsetX, event.offsetY);
+    this.canvas.style.cursor = box ? "pointer" : "default";
+    this.canvas.title = box ? this.on.words(box.node).join("\n") : "";
+    this.on.point(box || this.cursor);
+  }
+
+  /* Arrows go where they point: the nearest box of the next row, the neighbour in this one. */
+  neighbour(box, key) {
+    const row = this.byRow[box.row], at = row.indexOf(box);
+    if (key === "ArrowLeft" || key === "ArrowRight")
+      return row[at + (key === "ArrowLeft" ? -1 : 1)];
+    const next = this.byRow[box.row + (key === "ArrowDown" ? 1 : -1)] || [];
+    const isOver = (other) => other.left < box.left + box.share && other.left + other.share > box.left;
+    const related = next.filter((other) => other.node.parent === box.node || box.node.parent === other.node);
+    return related[0] || next.find(isOver);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.boxes.length)
+      return;
+    const box = this.cursor || this.boxes.find((one) => !one.above);
+    const name = event.key;
+    if (name === "Escape")
+      this.on.leave();
+    else if (name === "Enter" || name === " ")
+      this.on.pick(box, event.shiftKey);
+    else if (name.toLowerCase() === "s")
+      this.on.pick(box, true);
+    else if (name.startsWith("Arrow"))
+      this.setCursor(this.cursor ? this.neighbour(box, name) || box : box);
+    else
+      return;
+    event.preventDefault();
+  }
+
+  setCursor(box) {
+    this.cursor = box;
+    this.paint();
+    this.on.point(box);
+    const top = this.canvas.getBoundingClientRect().top + box.row * ROW;
+    if (top < 60 || top > innerHeight - 2 * ROW)
+      scrollBy({ top: top - innerHeight / 2, behavior: "instant" });
+  }
+}

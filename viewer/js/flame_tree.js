@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// flame_tree.js - weighted stacks as a tree of boxes: callers or callees first, libraries folded.
+import { placeText } from "./stack.js";
+
+const LINES = 6;   // of a function that calls from many
+
+/* Equal words, equal number. */
+const numbers = new Map(), wordsOf = [""];
+function numberOf(words) {
+  if (!numbers.has(words))
+    numbers.set(words, wordsOf.push(words) - 1);
+  return numbers.get(words);
+}
+
+/* A function's name and place by its number, and back; 0 and "": none. */
+export const functionWords = (fn) => wordsOf[fn] || "";
+export const functionOf = (words) => numbers.get(words) || 0;
+
+/* A frame as a step of a path. Callers are functions, whichever of their lines call. */
+function stepOf(frame, isCalled) {
+  const place = isCalled ? frame.where : frame.path;
+  return { name: frame.brief, place, path: frame.path, whole: frame.name, library: frame.library, folded: 0,
+    line: !isCalled && frame.file ? frame.line : 0,
+    key: numberOf(`${frame.brief}\n${place}`), fn: numberOf(`${frame.brief}\n${frame.path}`) };
+}
+
+/* Consecutive frames of libraries as one step: the function that the program called. */
+function foldLibraries(steps) {
+  const folded = [];
+  for (let i = 0, next; i < steps.length; i = next) {
+    next = i + 1;
+    while (steps[i].library && next < steps.length && steps[next].library)
+      next++;
+    const outer = steps[next - 1], count = next - i;
+    folded.push(count === 1 ? outer : { ...outer, folded: count,
+      key: numberOf(`folded\n${outer.name}\n${outer.place}`) });
+  }
+  return folded;
+}
+
+const known = new WeakMap();
+/* The steps of a stack, innermost first. */
+function stepsOf(frames, libraries) {
+  if (!known.has(frames)) {
+    const all = frames.map((frame, i) => stepOf(frame, !i));
+    known.set(frames, { all, folded: foldLibraries(all) });
+  }
+  return known.get(frames)[libraries ? "all" : "folded"];
+}
+
+class FlameNode {
+  constructor(step, parent) {
+    Object.assign(this, { name: step.name, place: step.place, whole: step.whole || "", fn: step.fn || 0,
+      library: !!step.library, folded: step.folded || 0, kind: step.kind || null, at: step.at || "",
+      parent, depth: parent ? parent.depth + 1 : 0, value: 0, old: 0, size: 0,
+      children: new Map(), lines: null, words: "" });
+  }
+
+  child(step) {
+    let node = this.children.get(step.key);
+    if (!node) {
+      node = new FlameNode(step, this);
+      this.children.set(step.key, node);
+      return node;
+    }
+    /* instances of a template are one box; so are the ways through a library */
+    if (step.whole && node.whole !== step.whole)
+      node.whole = node.name;
+    if (step.folded > node.folded)
+      node.folded = step.folded;
+    return node;
+  }
+
+  /* The widest first. */
+  get sorted() {
+    return this.ordered ||= [...this.children.values()].sort((a, b) => b.size - a.size);
+  }
+
+  get where() {
+    const lines = this.lines ? [...this.lines].sort((a, b) => a - b) : [];
+    return lines.length ? `${this.place}:${lines.slice(0, LINES).join(", ")}` +
+      `${lines.length > LINES ? ", …" : ""}` : this.place;
+  }
+
+  /* What a search looks through, in small letters. */
+  get searched() {
+    return this.words ||= `${this.name} ${this.whole} ${this.where}`.toLowerCase();
+  }
+}
+
+function addPath(root, steps, entry) {
+  let at = root;
+  const add = () => {
+    at.value += entry.value;
+    at.old += entry.old || 0;
+    at.size += Math.max(entry.value, entry.old || 0);
+  };
+  add();
+  for (const step of steps) {
+    at = at.child(step);
+    add();
+    if (step.line)
+      (at.lines ||= new Set()).add(step.line);
+  }
+}
+
+const tipOf = ({ site }, withPlace) => ({ name: site.kind.name, place: site.kind.api, kind: site.kind,
+  at: withPlace ? placeText(site.place) : "", key: numberOf(`kind\n${site.kind.key}`) });
+
+/* `inverted`: the kind and the innermost frame first; otherwise the outermost, the kind last. */
+export function flameTree(entries, { inverted, libraries }) {
+  const root = new FlameNode({ name: "all", place: "" }, null);
+  for (const entry of entries) {
+    if (!entry.site) {
+      addPath(root, [{ name: entry.name, place: "", key: numberOf(`rest\n${entry.name}`) }], entry);
+      continue;
+    }
+    const steps = stepsOf(entry.frames, libraries), tip = tipOf(entry, !inverted);
+    addPath(root, inverted ? [tip, ...steps] : [...steps].reverse().concat(tip), entry);
+  }
+  return root;
+}
+
+/* The callers and the callees of a function, by the outermost call of each stack. */
+export function sandwichTrees(entries, fn, { libraries }) {
+  let callers = null, callees = null;
+  for (const entry of entries) {
+    const steps = entry.site ? stepsOf(entry.frames, libraries) : [];
+    const at = steps.findLastIndex((step) => step.fn === fn);
+    if (at < 0)
+      continue;
+    callers ||= new FlameNode({ ...steps[at], place: steps[at].path }, null);
+    callees ||= new FlameNode({ ...steps[at], place: steps[at].path }, null);
+    addPath(callers, steps.slice(at + 1), entry);
+    addPath(callees, steps.slice(0, at).reverse().concat(tipOf(entry, true)), entry);
+  }
+  return { callers, callees };
+}
+
+/* A box's name, short enough for a link. */
+function boxWord({ name, place }) {
+  let hash = 7;
+  for (const letter of `${name}\n${place}`)
+    hash = (Math.imul(hash, 31) + letter.codePointAt(0)) | 0;
+  return (hash >>> 0).toString(36);
+}
+
+/* The way to a box from the root, and the box at its end, or as far as there is one. */
+export function boxPath(node) {
+  return node.parent ? [...boxPath(node.parent), boxWord(node)] : [];
+}
+
+export function boxAtPath(root, path) {
+  let at = root;
+  for (const word of path) {
+    const next = [...at.children.values()].find((child) => boxWord(child) === word);
+    if (!next)
+      break;
+    at = next;
+  }
+  return at;
+}
+
+/* True if folding makes the stacks shorter. */
+export function hasLibraryRuns(entries) {
+  return entries.some(({ site, frames }) => site && stepsOf(frames, false).length < frames.length);
+}
+
+/* Every function once: what it and its callees created, and what it created itself. */
+export function functionsOf(entries, { libraries }) {
+  const all = new Map();
+  for (const entry of entries) {
+    const steps = entry.site ? stepsOf(entry.frames, libraries) : [], seen = new Set();
+    steps.forEach((step, i) => {
+      if (!all.has(step.fn))
+        all.set(step.fn, { ...step, total: 0, self: 0, old: 0 });
+      const one = all.get(step.fn);
+      if (!i)
+        one.self += entry.value;
+      if (seen.has(step.fn))
+        return;
+      seen.add(step.fn);
+      one.total += entry.value;
+      one.old += entry.old || 0;
+    });
+  }
+  return [...all.values()];
+}
+
+/* Boxes at least half a pixel wide: { node, left, share, row }, `row` counted from `focus`'s tree. */
+export function layOut(root, focus, width) {
+  const least = 0.5 / Math.max(width, 1), boxes = [], path = [];
+  for (let node = focus; node; node = node.parent)
+    path.unshift(node);
+  for (const node of path.slice(0, -1))
+    boxes.push({ node, left: 0, share: 1, row: node.depth, above: true });
+  const place = (node, left, share) => {
+    boxes.push({ node, left, share, row: node.depth, above: false });
+    let at = left;
+    for (const child of node.sorted) {
+      const part = node.size ? child.size / node.size * share : 0;
+      if (part < least)
+        break;
+      place(child, at, part);
+      at += part;
+    }
+  };
+  place(focus, 0, 1);
+  return boxes;
+}
