@@ -30,6 +30,7 @@
 #define SIZE_ASK_OR(formula, ...)   REF_ASK
 #define SIZE_ASK_ONLY               REF_ASK
 #define SIZE_KEEP(...)              REF_NONE
+#define SIZE_BYTES_KEEP(n, ...)     REF_IN(n)
 #define SIZE_NONE                   REF_NONE
 #define SIZE(fn, column)            REF_(fn, SIZE_##column)
 

@@ -33,6 +33,7 @@
  *                                        formula (enum gt_formula) to words of the call
  *            ASK_ONLY                    doors ask the driver; attach records 0
  *            KEEP(word, ...)             none, but attach needs these words
+ *            BYTES_KEEP(arg, word, ...)  the argument, and attach needs these words
  *            NONE
  *            In a row that ends a range of addresses, the size is that of the range.
  *   owner    IN(arg)                     what the new resource belongs to or the call is made on

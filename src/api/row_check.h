@@ -49,6 +49,7 @@
 #define GT_CHECK_BYTES(n)             0
 #define GT_CHECK_ASK_ONLY             0
 #define GT_CHECK_KEEP(...)            FOLD(GT_CHECK_WORD, _, __VA_ARGS__)
+#define GT_CHECK_BYTES_KEEP(n, ...)   FOLD(GT_CHECK_WORD, _, __VA_ARGS__)
 #define GT_CHECK_ASK_OR(formula, ...) FOLD(GT_CHECK_WORD, _, __VA_ARGS__)
 #define GT_CHECK_WORD(_, word)        GT_CHECK_##word
 #define GT_CHECK_ARG(n, bytes)        GT_CHECK(sizeof(n) == (bytes), #n " has another size")

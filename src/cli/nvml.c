@@ -44,6 +44,7 @@ struct gt_nvml {
 	int (*utilization)(void *device, struct utilization *utilization);
 	int (*name)(void *device, char *name, unsigned size);
 	int (*uuid)(void *device, char *uuid, unsigned size);
+	int (*mig_mode)(void *device, unsigned *current, unsigned *pending);
 	int (*driver)(char *version, unsigned size);
 	int (*processes)(void *device, unsigned *count, struct process *list);
 	unsigned count;
@@ -65,6 +66,7 @@ static bool take_all(struct gt_nvml *n)
 	take(n, &n->memory_v2, "nvmlDeviceGetMemoryInfo_v2");
 	take(n, &n->utilization, "nvmlDeviceGetUtilizationRates");
 	take(n, &n->uuid, "nvmlDeviceGetUUID");
+	take(n, &n->mig_mode, "nvmlDeviceGetMigMode");
 	return take(n, &n->shutdown, "nvmlShutdown") &&
 	       take(n, &n->memory, "nvmlDeviceGetMemoryInfo") &&
 	       take(n, &n->name, "nvmlDeviceGetName") &&
@@ -138,6 +140,13 @@ void gt_nvml_uuid(const struct gt_nvml *n, unsigned gpu, char uuid[GT_NVML_NAME]
 {
 	if (!n->uuid || n->uuid(n->devices[gpu], uuid, GT_NVML_NAME))
 		uuid[0] = '\0';
+}
+
+bool gt_nvml_is_divided(const struct gt_nvml *n, unsigned gpu)
+{
+	unsigned current = 0, pending;
+
+	return n->mig_mode && !n->mig_mode(n->devices[gpu], &current, &pending) && current;
 }
 
 void gt_nvml_driver(const struct gt_nvml *n, char version[GT_NVML_NAME])

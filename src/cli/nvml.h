@@ -20,6 +20,8 @@ unsigned gt_nvml_count(const struct gt_nvml *nvml);
 void gt_nvml_name(const struct gt_nvml *nvml, unsigned gpu, char name[GT_NVML_NAME]);
 /* "GPU-47def375-…"; likewise. */
 void gt_nvml_uuid(const struct gt_nvml *nvml, unsigned gpu, char uuid[GT_NVML_NAME]);
+/* True if the GPU is divided: CUDA then shows instances of it. */
+bool gt_nvml_is_divided(const struct gt_nvml *nvml, unsigned gpu);
 /* "580.159.04"; likewise. */
 void gt_nvml_driver(const struct gt_nvml *nvml, char version[GT_NVML_NAME]);
 /*

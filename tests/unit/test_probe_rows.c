@@ -292,7 +292,7 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	(void)state;
 	assert_true(gt_contexts_apply(&c, &e, 1));
 	assert_true(gt_contexts_apply(&c, &e, 1));
-	assert_int_equal(gt_contexts_owner(&c), 0xc0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0xc0);
 	e = (struct gt_event){ .function = GT_FN_cuDevicePrimaryCtxRelease_v2,
 			       .handle = 7ull << 32 | 1 };
 	assert_true(gt_contexts_apply(&c, &e, 0));
@@ -308,7 +308,7 @@ static void a_primary_context_is_found_by_its_device(void **state)
 			  0);
 	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 },
 			  0);
-	assert_int_equal(gt_contexts_owner(&c), 0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0);
 }
 
 static void made(struct gt_contexts *c, uint64_t handle)
@@ -324,18 +324,18 @@ static void an_unseen_context_is_not_mistaken_for_another(void **state)
 
 	(void)state;
 	/* something is made in a context that was there before */
-	assert_int_equal(gt_contexts_owner(&c), 0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0);
 	made(&c, 1);
-	assert_int_equal(gt_contexts_owner(&c), 0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0);
 	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 },
 			  0);
 	/* nobody knows how often it was retained before: a release may not be its end */
 	gt_contexts_apply(&c, &retain, 0);
-	assert_int_equal(gt_contexts_owner(&c), 0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0);
 	/* and nothing was asked for before the first one was seen */
 	c = (struct gt_contexts){ .count = 0 };
 	made(&c, 1);
-	assert_int_equal(gt_contexts_owner(&c), 1);
+	assert_int_equal(gt_contexts_owner(&c, 0), 1);
 	/* one too many to be remembered is one that was not seen */
 	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX + 1; i++)
 		made(&c, i);
@@ -344,7 +344,61 @@ static void an_unseen_context_is_not_mistaken_for_another(void **state)
 			&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = i },
 			0);
 	assert_int_equal(c.count, 1);
-	assert_int_equal(gt_contexts_owner(&c), 0);
+	assert_int_equal(gt_contexts_owner(&c, 0), 0);
+}
+
+static void the_device_is_that_of_the_current_context(void **state)
+{
+	const uint64_t none[GT_LAYOUT_WORDS] = { 0 }, at_3[GT_LAYOUT_WORDS] = { 3 };
+	/* device 5; and the host's memory */
+	const uint64_t device[GT_LAYOUT_WORDS] = { UINT64_C(5) << 32 | 1 };
+	const uint64_t host[GT_LAYOUT_WORDS] = { 2 };
+	struct gt_event retain = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc1 };
+	const enum gt_function_id alloc = GT_FN_cuMemAlloc_v2;
+	struct gt_contexts c = { .count = 0 };
+
+	(void)state;
+	assert_int_equal(gt_contexts_device(&c, alloc, 0, none), GT_CONTEXTS_ANY);
+	gt_contexts_apply(&c, &retain, 1);
+	/* the only one, whether it was seen to be made current or not */
+	assert_int_equal(gt_contexts_device(&c, alloc, 0, none), 1);
+	assert_int_equal(gt_contexts_device(&c, alloc, 0xc1, none), 1);
+	assert_int_equal(gt_contexts_device(&c, alloc, 0xc2, none), GT_CONTEXTS_ANY);
+	retain.handle = 0xc2;
+	gt_contexts_apply(&c, &retain, 2);
+	assert_int_equal(gt_contexts_device(&c, alloc, 0, none), GT_CONTEXTS_ANY);
+	assert_int_equal(gt_contexts_device(&c, alloc, 0xc1, none), 1);
+	assert_int_equal(gt_contexts_device(&c, alloc, 0xc2, none), 2);
+	assert_int_equal(gt_contexts_owner(&c, 0xc2), 0xc2);
+	/* these say it themselves */
+	assert_int_equal(gt_contexts_device(&c, GT_FN_cuCtxCreate_v4, 0xc1, at_3), 3);
+	assert_int_equal(gt_contexts_device(&c, GT_FN_cuGreenCtxCreate, 0xc1, at_3), 3);
+	assert_int_equal(gt_contexts_device(&c, GT_FN_cuMemCreate, 0xc1, device), 5);
+	assert_int_equal(gt_contexts_device(&c, GT_FN_cuMemPoolCreate, 0xc1, host), -1);
+}
+
+static void calls_that_change_the_current_context_are_probed(void **state)
+{
+	struct gt_plan plan;
+
+	(void)state;
+	assert_int_equal(gt_plan_unrecorded(GT_CUDA, "cuCtxSetCurrent") - GT_PROBE_CONTEXTS,
+			 GT_CURRENT_SET);
+	assert_int_equal(gt_plan_unrecorded(GT_CUDA, "cuCtxPopCurrent_v2") & 7, GT_CURRENT_POP);
+	/* each has a cookie of its own: one function of a file is probed for each */
+	assert_int_not_equal(gt_plan_unrecorded(GT_CUDA, "cuCtxPopCurrent"),
+			     gt_plan_unrecorded(GT_CUDA, "cuCtxPopCurrent_v2"));
+	assert_int_equal(gt_plan_unrecorded(GT_CUDA, "cuCtxGetCurrent"), 0);
+	assert_true(gt_plan_make(&plan, GT_FN_cuCtxCreate_v3));
+	assert_int_equal(plan.row.current, GT_CURRENT_PUSH);
+	/* the BPF program takes the new context from the first copy, an old one from the first word
+	 */
+	assert_int_equal(plan.row.copy[0].word, plan.arguments[cuCtxCreate_v3__pctx].word);
+	assert_true(gt_plan_make(&plan, GT_FN_cuCtxDestroy_v2));
+	assert_int_equal(plan.row.current, GT_CURRENT_END);
+	assert_int_equal(plan.arguments[cuCtxDestroy_v2__ctx].word, 0);
+	assert_true(gt_plan_make(&plan, GT_FN_cuDevicePrimaryCtxRetain));
+	assert_int_equal(plan.row.current, GT_CURRENT_SAME);
 }
 
 static void device_0_is_a_valid_device(void **state)
@@ -427,10 +481,10 @@ static void releases_may_call_back_once_a_callback_was_registered(void **state)
 	assert_true(gt_plan_make(&plan, GT_FN_clCreateBuffer) && !plan.row.may_call_back);
 	assert_true(gt_plan_make(&plan, GT_FN_clRetainMemObject) && !plan.row.may_call_back);
 	assert_true(gt_plan_make(&plan, GT_FN_cuMemFree_v2) && !plan.row.may_call_back);
-	assert_true(gt_plan_registration(GT_OPENCL, "clSetMemObjectDestructorCallback") >=
+	assert_true(gt_plan_unrecorded(GT_OPENCL, "clSetMemObjectDestructorCallback") >=
 		    GT_PROBE_ROWS);
-	assert_int_equal(gt_plan_registration(GT_OPENCL, "clSetEventCallback"), 0);
-	assert_int_equal(gt_plan_registration(GT_CUDA, "clSetMemObjectDestructorCallback"), 0);
+	assert_int_equal(gt_plan_unrecorded(GT_OPENCL, "clSetEventCallback"), 0);
+	assert_int_equal(gt_plan_unrecorded(GT_CUDA, "clSetMemObjectDestructorCallback"), 0);
 }
 
 int main(void)
@@ -446,6 +500,8 @@ int main(void)
 		cmocka_unit_test(cuda_array_sizes_depend_on_their_format),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
 		cmocka_unit_test(an_unseen_context_is_not_mistaken_for_another),
+		cmocka_unit_test(the_device_is_that_of_the_current_context),
+		cmocka_unit_test(calls_that_change_the_current_context_are_probed),
 		cmocka_unit_test(device_0_is_a_valid_device),
 		cmocka_unit_test(releases_may_call_back_once_a_callback_was_registered),
 		cmocka_unit_test(every_obstacle_has_its_own_message),

@@ -131,7 +131,7 @@ def check_rows(door, texts):
 def check_layouts(name):
     """Every offset that a size column gives is compared, and so is every size."""
     text = (API / name).read_text()
-    if not re.search(r"\b(AT|AT_AS|PAIR|ARG|HEAD|ASK_OR|KEEP|ASK_ONLY)\b", text):
+    if not re.search(r"\b(AT|AT_AS|PAIR|ARG|HEAD|ASK_OR|KEEP|BYTES_KEEP|ASK_ONLY)\b", text):
         return
     fields = len(re.findall(r"\bAT(?:_AS)?\(", text)) + 2 * len(re.findall(r"\bPAIR\(", text))
     moved = re.sub(r"\b(AT|AT_AS)(\([^()]*, )(\d+)(, \d\))", r"\g<1>\g<2>1\3\4", text)
@@ -146,7 +146,7 @@ def check_layouts(name):
     # a `void *` points to bytes of any number
     words -= len(re.findall(r"\bHEAD\(code,", text))
     expect(said.count('assertion failed: "') == words, f"{name}: {words} words have the header's size")
-    expect(fields + words > 0 or not re.search(r"\b(ASK_OR|KEEP)\(", text), f"{name}: layouts were found")
+    expect(fields + words > 0 or not re.search(r"\b(ASK_OR|KEEP|BYTES_KEEP)\(", text), f"{name}: layouts were found")
     bare = re.sub(r"\bASK_ONLY\b", "ASK", text)
     expect(bare == text or compile_with(DOORS[name], {name: bare}).returncode,
            f"{name}: a size that the driver knows needs a layout, or ASK_ONLY")

@@ -146,10 +146,39 @@ static __always_inline uint32_t read_array(struct thread *t, const struct gt_pro
 		       some;
 }
 
+/* 0: unknown. */
+static __always_inline uint64_t current_context(const struct thread *t)
+{
+	uint32_t count = t->context_count;
+
+	return count && count <= GT_PROBE_CURRENT ?
+		       t->contexts[WITHIN(count - 1, GT_PROBE_CURRENT)] :
+		       0;
+}
+
+/* A call that changes the contexts of its thread has succeeded. */
+static __always_inline void change_current(struct thread *t, uint32_t how, uint64_t context)
+{
+	uint32_t count = t->context_count;
+
+	if (how == GT_CURRENT_END && context != current_context(t))
+		return;
+	if (how == GT_CURRENT_PUSH || (how == GT_CURRENT_SET && context && !count))
+		count++;
+	else if (how != GT_CURRENT_SET || !context)
+		count -= count > 0;
+	if (context && (how == GT_CURRENT_PUSH || how == GT_CURRENT_SET) && count &&
+	    count <= GT_PROBE_CURRENT)
+		t->contexts[WITHIN(count - 1, GT_PROBE_CURRENT)] = context;
+	t->context_count = count;
+}
+
 /* The fields that a call has, whether it returned or not. */
-static __always_inline void fill_in(struct task_struct *task, struct gt_probe_call *c,
+static __always_inline void fill_in(struct task_struct *task, struct thread *t,
 				    const struct pending *p)
 {
+	struct gt_probe_call *c = &t->call;
+
 	c->begun_ns = p->begun_ns;
 	c->ended_ns = bpf_ktime_get_ns();
 	c->start = task->group_leader->start_boottime;
@@ -164,6 +193,7 @@ static __always_inline void fill_in(struct task_struct *task, struct gt_probe_ca
 	c->array_count = p->array_count;
 	c->has_copy = 0;
 	c->walk = GT_WALK_NOT;
+	c->current = current_context(t);
 	__builtin_memcpy(c->words, p->words, sizeof c->words);
 }
 
@@ -197,7 +227,7 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 
 	c->ret = 0;
 	c->unfinished = 0;
-	fill_in(task, c, p);
+	fill_in(task, t, p);
 	if (has_python)
 		send_python_stack(p->begun_ns);
 	if (!hand_over(ctx, task, t, p->caller))
@@ -219,19 +249,19 @@ static __always_inline int entered(struct pt_regs *ctx)
 		meet_python(ctx, pid, id - GT_PROBE_PYTHON);
 		return 1;
 	}
-	if (id >= GT_PROBE_ROWS) {
+	if (id >= GT_PROBE_ROWS && id < GT_PROBE_CONTEXTS) {
 		note_callback(pid);
 		return 1;
 	}
 	row = bpf_map_lookup_elem(&rows, &id);
-	if (!row)
+	if (!row && id < GT_PROBE_ROWS)
 		return 1;
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
 		lose(pid, bpf_ktime_get_ns());
 		return 1;
 	}
-	if (!t->known)
+	if (!t->known && row)
 		first_call(task, t, pid);
 	depth = t->depth;
 	/* calls whose frames lie below this one never returned (longjmp): they are over */
@@ -247,6 +277,12 @@ static __always_inline int entered(struct pt_regs *ctx)
 	p->sp = ctx->rsp;
 	p->row = id;
 	p->array_count = 0;
+	/* recorded by nobody: it only says which context is current */
+	if (!row) {
+		p->words[0] = ctx->rdi;
+		t->depth = depth + 1;
+		return 0;
+	}
 	keep_words(ctx, row, p->words);
 	t->depth = depth;
 	if (is_idle(row, p))
@@ -282,14 +318,24 @@ static __always_inline int left(struct pt_regs *ctx)
 	p = &t->calls[WITHIN(at, GT_PROBE_DEPTH)];
 	t->depth = at;
 	id = p->row;
+	if (id >= GT_PROBE_CONTEXTS) {
+		if (!(uint32_t)ctx->rax)
+			change_current(t, id & 7, p->words[0]);
+		return 0;
+	}
 	row = bpf_map_lookup_elem(&rows, &id);
 	if (!row)
 		return 0;
 	c = &t->call;
 	c->ret = ctx->rax;
 	c->unfinished = 0;
-	fill_in(task, c, p);
+	fill_in(task, t, p);
 	read_copies(row, c);
+	if (row->current && !(uint32_t)c->ret) {
+		change_current(t, row->current,
+			       row->current == GT_CURRENT_PUSH ? c->copies[0] : c->words[0]);
+		c->current = current_context(t);
+	}
 	if (row->array != GT_PROBE_NONE) {
 		if (row->array_after) {
 			c->array = read_array(t, row);
@@ -400,7 +446,9 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	if (!depth || depth > GT_PROBE_DEPTH)
 		return;
 	p = &t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)];
-	fill_in(task, c, p);
+	if (p->row >= GT_PROBE_ROWS)
+		return;
+	fill_in(task, t, p);
 	c->ret = 0;
 	c->unfinished = 1;
 	c->array_count = 0;

@@ -12,15 +12,18 @@ typedef __u64 uint64_t;
 #endif
 
 enum {
-	GT_PROBE_ROWS = 1024,   /* rows of the function table at most; beyond: functions that
-				 * register callbacks, then … */
-	GT_PROBE_PYTHON = 2048, /* … those that show that a program starts Python */
-	GT_PROBE_WORDS = 8,     /* arguments of a call that are kept */
-	GT_PROBE_COPIES = 8,    /* words that arguments point to */
-	GT_PROBE_EFFECTS = 4,   /* effects of one call */
-	GT_PROBE_ARRAY = 128,   /* handles of an array, plus one; those beyond count as lost */
+	GT_PROBE_ROWS = 1024,     /* rows of the function table at most; beyond: functions that
+				   * register callbacks, then … */
+	GT_PROBE_CONTEXTS = 1536, /* … those that change the current context, the low
+				   * three bits are enum gt_probe_current; then … */
+	GT_PROBE_PYTHON = 2048,   /* … those that show that a program starts Python */
+	GT_PROBE_WORDS = 8,       /* arguments of a call that are kept */
+	GT_PROBE_COPIES = 8,      /* words that arguments point to */
+	GT_PROBE_EFFECTS = 4,     /* effects of one call */
+	GT_PROBE_ARRAY = 128,     /* handles of an array, plus one; those beyond count as lost */
 	GT_PROBE_FRAMES = 127,
 	GT_PROBE_DEPTH = 4,   /* nested calls of one thread */
+	GT_PROBE_CURRENT = 8, /* contexts of one thread, the current one on top */
 	GT_PROBE_NONE = 0xff, /* in place of an index: there is none */
 	GT_PROBE_STACK_MAX = 65536,
 };
@@ -35,6 +38,16 @@ enum gt_walk_end {
 	GT_WALK_ROWS,    /* in code whose rows are not there */
 	GT_WALK_RULE,    /* at a rule that only the tool can apply */
 	GT_WALK_SPACE,   /* nothing is known about the process */
+};
+
+/* What a successful call does to the contexts of its thread (CUDA), of which the last is current.
+ */
+enum gt_probe_current {
+	GT_CURRENT_SAME,
+	GT_CURRENT_SET,  /* replaces the last one, or removes it: the argument is 0 */
+	GT_CURRENT_PUSH, /* the argument, or the new context, becomes the last one */
+	GT_CURRENT_POP,  /* removes the last one */
+	GT_CURRENT_END,  /* removes the last one if it is the argument */
 };
 
 /* One word of memory that event/call.c will read. */
@@ -58,6 +71,7 @@ struct gt_probe_row {
 	uint8_t array_after;   /* 1: the call fills in both */
 	uint8_t array_room;    /* word: the limit, used where the pointer to the length is NULL */
 	uint8_t may_call_back; /* 1: it ends an object, and may run a destructor callback */
+	uint8_t current;       /* enum gt_probe_current */
 };
 
 /* A call that has returned, or will not. After it: the array's handles, then the stack. */
@@ -74,6 +88,7 @@ struct gt_probe_call {
 	uint16_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
 	uint8_t has_copy;     /* struct gt_probe_stack and bytes of the stack follow */
 	uint8_t walk;         /* enum gt_walk_end */
+	uint64_t current;     /* the thread's current context (CUDA) after it; 0: unknown */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 

@@ -81,6 +81,8 @@ struct thread {
 	uint32_t known, depth;
 	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
 	uint32_t array;
+	uint32_t context_count;
+	uint64_t contexts[GT_PROBE_CURRENT]; /* below the first: whatever was there before */
 	struct pending calls[GT_PROBE_DEPTH];
 	uint64_t handles[GT_PROBE_ARRAY];
 	struct walk walk;

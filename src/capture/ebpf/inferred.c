@@ -19,15 +19,16 @@
 	}
 
 /* A size column as a struct gt_layout. */
-#define LAYOUT_NONE             WITHOUT_WORDS, ~
-#define LAYOUT_BYTES(n)         WITHOUT_WORDS, ~
-#define LAYOUT_AT(...)          WITHOUT_WORDS, ~
-#define LAYOUT_ASK_ONLY         WITHOUT_WORDS, ~
-#define LAYOUT_ASK_OR(...)      WITH_WORDS, __VA_ARGS__
-#define LAYOUT_KEEP(...)        WITH_WORDS, NONE, __VA_ARGS__
-#define LAYOUT(fn, size)        LAYOUT_(fn, LAYOUT_##size)
-#define LAYOUT_(...)            LAYOUT__(__VA_ARGS__)
-#define LAYOUT__(fn, make, ...) make(fn, __VA_ARGS__)
+#define LAYOUT_NONE               WITHOUT_WORDS, ~
+#define LAYOUT_BYTES(n)           WITHOUT_WORDS, ~
+#define LAYOUT_AT(...)            WITHOUT_WORDS, ~
+#define LAYOUT_ASK_ONLY           WITHOUT_WORDS, ~
+#define LAYOUT_ASK_OR(...)        WITH_WORDS, __VA_ARGS__
+#define LAYOUT_KEEP(...)          WITH_WORDS, NONE, __VA_ARGS__
+#define LAYOUT_BYTES_KEEP(n, ...) WITH_WORDS, NONE, __VA_ARGS__
+#define LAYOUT(fn, size)          LAYOUT_(fn, LAYOUT_##size)
+#define LAYOUT_(...)              LAYOUT__(__VA_ARGS__)
+#define LAYOUT__(fn, make, ...)   make(fn, __VA_ARGS__)
 #define WITHOUT_WORDS(fn, ...)                                                                     \
 	{                                                                                          \
 		.count = 0                                                                         \
@@ -156,10 +157,12 @@ enum gt_function_id gt_inferred_row(enum gt_function_id function,
 		       function;
 }
 
-uint64_t gt_contexts_owner(struct gt_contexts *c)
+uint64_t gt_contexts_owner(struct gt_contexts *c, uint64_t current)
 {
 	c->has_unseen |= !c->count;
-	/* of several contexts, the current one cannot be seen from outside */
+	if (current)
+		return current;
+	/* the thread has not said which one: there must be no other */
 	return c->count == 1 && !c->has_unseen ? c->list[0].handle : 0;
 }
 
@@ -170,6 +173,30 @@ static size_t find(const struct gt_contexts *c, uint64_t handle)
 	while (i < c->count && c->list[i].handle != handle)
 		i++;
 	return i;
+}
+
+/* A location that is a device: its number is in the upper half. */
+static int device_at(uint64_t location)
+{
+	enum { DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
+
+	return low(location) == DEVICE ? (int)high(location) : -1;
+}
+
+int gt_contexts_device(const struct gt_contexts *c, enum gt_function_id row, uint64_t current,
+		       const uint64_t words[GT_LAYOUT_WORDS])
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[row].kind;
+	size_t at = find(c, current);
+	bool is_only = c->count == 1 && !c->has_unseen;
+
+	if (row == GT_FN_cuMemCreate || row == GT_FN_cuMemPoolCreate)
+		return device_at(words[0]);
+	if (gt_kinds[kind].family == GT_CUDA_CONTEXT || kind == GT_GREEN_CONTEXT)
+		return (int)low(words[0]);
+	if (!current && is_only)
+		at = 0;
+	return at < c->count ? (int)c->list[at].device : GT_CONTEXTS_ANY;
 }
 
 static void add(struct gt_contexts *c, uint64_t handle, uint32_t device, bool is_primary)

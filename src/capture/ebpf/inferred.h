@@ -3,7 +3,7 @@
  * inferred.h - what doors ask the driver for, inferred from the calls alone.
  *
  * A probe cannot ask the driver. The size of an image is the product of its dimensions, without the
- * driver's padding; the owner of CUDA memory is the process's context if there is only one.
+ * driver's padding; the owner of CUDA memory is the context that its thread has made current.
  */
 #pragma once
 
@@ -61,10 +61,20 @@ struct gt_contexts {
 };
 
 /*
- * The context that a new resource belongs to, 0 if that is unknown. A new resource proves that
- * there is a context, seen or not.
+ * The context that a new resource belongs to, 0 if that is unknown: `current`, or where the thread
+ * has not been seen to make one current (0), the only one. A new resource proves that there is a
+ * context, seen or not.
  */
-uint64_t gt_contexts_owner(struct gt_contexts *c);
+uint64_t gt_contexts_owner(struct gt_contexts *c, uint64_t current);
+
+enum { GT_CONTEXTS_ANY = -2 }; /* in place of a device: it may be any */
+
+/*
+ * The device of what a call has made: -1 for none, which is the host's memory. `words` are those of
+ * the row's layout.
+ */
+int gt_contexts_device(const struct gt_contexts *c, enum gt_function_id row, uint64_t current,
+		       const uint64_t words[GT_LAYOUT_WORDS]);
 /*
  * Applies an event. If it names a primary context by its device, the event gets the context's
  * handle; false if that context was never seen. `device` is the device of a retained primary

@@ -78,7 +78,7 @@ static void take_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *head, uint64
 		name = elf_strptr(elf, head->sh_link, symbol.st_name);
 		if (!name || !gt_text_begins(name, prefixes[api]))
 			continue;
-		row = gt_plan_registration(api, name);
+		row = gt_plan_unrecorded(api, name);
 		if (!row)
 			row = row_of(api, name);
 		if (row != GT_FN_NONE && offset_of(elf, size, symbol.st_value, &offset))

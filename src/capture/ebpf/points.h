@@ -11,10 +11,10 @@ enum gt_point_symbols {
 };
 
 /* Room for what gt_points_find finds. */
-enum { GT_POINTS_MAX = GT_FN_COUNT + GT_PLAN_REGISTRATIONS };
+enum { GT_POINTS_MAX = GT_FN_COUNT + GT_PLAN_UNRECORDED };
 
 /*
- * The tracked functions of an API that a file defines, and those that register callbacks; returns
+ * The tracked functions of an API that a file defines, and those of gt_plan_unrecorded; returns
  * their number. `size`: of the file.
  */
 size_t gt_points_find(int fd, uint64_t size, enum gt_api api, enum gt_point_symbols which,

@@ -181,21 +181,38 @@ static void keep_registers(struct gt_plan *plan, enum gt_function_id function)
 			keep_word(plan, function, i);
 }
 
-static const char *const registrations[] = {
-	"clSetMemObjectDestructorCallback",
-	"clSetContextDestructorCallback",
-	"clSetProgramReleaseCallback",
+static const struct {
+	const char *name;
+	enum gt_api api;
+	uint16_t cookie;
+} unrecorded[] = {
+	{ "clSetMemObjectDestructorCallback", GT_OPENCL, GT_PROBE_ROWS },
+	{ "clSetContextDestructorCallback", GT_OPENCL, GT_PROBE_ROWS + 1 },
+	{ "clSetProgramReleaseCallback", GT_OPENCL, GT_PROBE_ROWS + 2 },
+	{ "cuCtxSetCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_SET },
+	{ "cuCtxPushCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_PUSH },
+	{ "cuCtxPushCurrent_v2", GT_CUDA, GT_PROBE_CONTEXTS + 8 + GT_CURRENT_PUSH },
+	{ "cuCtxPopCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_POP },
+	{ "cuCtxPopCurrent_v2", GT_CUDA, GT_PROBE_CONTEXTS + 8 + GT_CURRENT_POP },
 };
 
-_Static_assert(sizeof registrations / sizeof *registrations == GT_PLAN_REGISTRATIONS,
+_Static_assert(sizeof unrecorded / sizeof *unrecorded == GT_PLAN_UNRECORDED,
 	       "points must fit their array");
 
-uint16_t gt_plan_registration(enum gt_api api, const char *name)
+uint16_t gt_plan_unrecorded(enum gt_api api, const char *name)
 {
-	for (uint16_t i = 0; api == GT_OPENCL && i < GT_PLAN_REGISTRATIONS; i++)
-		if (!strcmp(registrations[i], name))
-			return (uint16_t)(GT_PROBE_ROWS + i);
+	for (size_t i = 0; i < GT_PLAN_UNRECORDED; i++)
+		if (unrecorded[i].api == api && !strcmp(unrecorded[i].name, name))
+			return unrecorded[i].cookie;
 	return 0;
+}
+
+/* Contexts are made current where they are created, and no longer are where they end. */
+static enum gt_probe_current change_of_current(const struct gt_function *fn)
+{
+	if (fn->kind != GT_CUDA_CONTEXT)
+		return GT_CURRENT_SAME;
+	return fn->effect == GT_CREATE ? GT_CURRENT_PUSH : GT_CURRENT_END;
 }
 
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
@@ -216,6 +233,7 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 	do
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	plan->row.current = change_of_current(&gt_functions[function]);
 	plan->row.may_call_back = gt_functions[function].api == GT_OPENCL &&
 				  gt_functions[function].effect == GT_RELEASE;
 	keep_layout(plan, function);
@@ -266,6 +284,7 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 	const struct gt_function *fn = &gt_functions[record->row];
 
 	r->count = record->array;
+	r->current = record->current;
 	r->lost = record->array_count > record->array ? record->array_count - record->array : 0;
 	for (unsigned i = 0; i < fn->argc; i++) {
 		const struct gt_plan_argument *a = &plan->arguments[i];

@@ -7,7 +7,7 @@
 #include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
-enum { GT_PLAN_REGISTRATIONS = 3 }; /* functions that register callbacks */
+enum { GT_PLAN_UNRECORDED = 8 }; /* functions of which something else matters: gt_plan_unrecorded */
 
 /* How an argument is reconstructed in the tool. */
 enum gt_plan_how {
@@ -35,10 +35,10 @@ struct gt_plan {
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
 
 /*
- * The cookie of a function that registers a callback which a release may run, GT_PROBE_ROWS or
- * higher; 0 for other functions.
+ * The cookie of a function that is probed but not recorded, GT_PROBE_ROWS or higher; 0 for other
+ * functions. It registers a callback which a release may run, or changes the current context.
  */
-uint16_t gt_plan_registration(enum gt_api api, const char *name);
+uint16_t gt_plan_unrecorded(enum gt_api api, const char *name);
 
 /* The first arguments of a call as they were passed, as far as they are kept; their number. */
 uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_call *record,
@@ -53,6 +53,7 @@ struct gt_replica {
 	void *context;       /* the caller's */
 	uint64_t argv[GT_ARGS_MAX];
 	uint64_t words[GT_LAYOUT_WORDS]; /* of the row's layout */
+	uint64_t current;                /* context of the thread; 0: unknown */
 	uint32_t count;
 	uint64_t lost;                /* handles that are missing */
 	struct gt_pool_report report; /* of an allocator above the driver; zeroed: it is none */

@@ -26,10 +26,32 @@ static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id r
 	(void)handle;
 	if (gt_functions[row].owner.asks)
 		return gt_inferred_buffer(row, replica->words);
-	return gt_contexts_owner(&e->process->contexts);
+	return gt_contexts_owner(&e->process->contexts, replica->current);
 }
 
-static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
+static uint16_t inferred_place(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	const struct gt_replica *replica = (const struct gt_replica *)call;
+	struct gt_traced *p = ((const struct emission *)replica->context)->process;
+	uint16_t place = 0;
+
+	(void)handle;
+	if (gt_functions[row].api == GT_CUDA)
+		place = gt_places_device(
+			p->places,
+			gt_contexts_device(&p->contexts, row, replica->current, replica->words));
+	if (place && p->writer && !(p->places_written >> place & 1)) {
+		const struct gt_place_entry *entry = gt_places_get(p->places, place);
+
+		gt_writer_place(p->writer, place, entry->api, entry->name);
+		p->places_written |= UINT64_C(1) << place;
+	}
+	return place;
+}
+
+static const struct gt_call_door door = { .size = inferred_size,
+					  .owner = inferred_owner,
+					  .place = inferred_place };
 
 static void emit(void *context, const struct gt_event *event)
 {

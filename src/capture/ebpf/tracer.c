@@ -304,6 +304,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->options = *options;
 	t->wanted.decide = options->wants;
 	t->wanted.context = options->wants_context;
+	t->places.look = options->look_at_gpus;
 	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
@@ -462,6 +463,11 @@ void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_
 	/* a start, an end or an exec that nobody knows of changes what all calls mean */
 	*first_ns = news ? 1 : stray.first_ns;
 	*last_ns = news ? UINT64_MAX : stray.last_ns;
+}
+
+const struct gt_places *gt_tracer_places(const struct gt_tracer *t)
+{
+	return &t->places;
 }
 
 const struct gt_images *gt_tracer_images(const struct gt_tracer *t)

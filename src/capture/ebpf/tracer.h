@@ -10,6 +10,7 @@
 #include "capture/ebpf/inferred.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
+#include "capture/ebpf/places.h"
 #include "capture/ebpf/traced_python.h"
 #include "capture/ebpf/traced_stacks.h"
 #include "capture/ebpf/unwind_tables.h"
@@ -35,6 +36,8 @@ struct gt_traced {
 	char name[64];     /* of the program, without its folder */
 	struct gt_modules modules;
 	struct gt_contexts contexts;
+	struct gt_places *places; /* of all processes */
+	uint64_t places_written;  /* to its trace: a bit for each */
 	struct gt_writer *writer; /* NULL: it has made no call yet, or nothing is recorded */
 	uint64_t lost;            /* calls or handles that are missing */
 	bool is_known;            /* its name and its modules have been read */
@@ -79,8 +82,9 @@ struct gt_tracer_options {
 	gt_wants_fn *wants; /* NULL: all are; only with probes.everyone and probes.selects */
 	const void *wants_context;
 	struct gt_listener listener;
-	uint64_t max_bytes;     /* of all traces together; 0: no limit */
-	size_t max_stack_bytes; /* memory for stacks; 0: no limit */
+	uint64_t max_bytes;                         /* of all traces together; 0: no limit */
+	size_t max_stack_bytes;                     /* memory for stacks; 0: no limit */
+	void (*look_at_gpus)(struct gt_gpus *gpus); /* NULL: nobody can */
 };
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
@@ -125,6 +129,8 @@ size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
 /* When calls were lost that may be of any process: first 0: never; last UINT64_MAX: without end. */
 void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns);
+/* Where resources live: what the places of events mean. */
+const struct gt_places *gt_tracer_places(const struct gt_tracer *t);
 /* The programs and libraries that traced processes have mapped. */
 const struct gt_images *gt_tracer_images(const struct gt_tracer *t);
 /* True when so many files are mapped as code that frames in further ones have no names. */

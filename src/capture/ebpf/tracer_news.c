@@ -15,6 +15,7 @@ struct gt_traced *gt_tracer_add(struct gt_tracer *t, uint32_t pid, uint64_t star
 	struct gt_traced *p = gt_traced_set_add(&t->processes, pid, start, exec);
 
 	p->parent = parent;
+	p->places = &t->places;
 	p->stacks.tree.budget = &t->budget;
 	set_early(t, p);
 	/* libraries that it mapped before we knew that it is traced */

@@ -22,6 +22,7 @@ struct gt_tracer {
 	struct gt_map_history map_history;
 	struct gt_parents parents;
 	struct gt_traced_set processes;
+	struct gt_places places;
 	struct gt_traced *last; /* the process of the last call */
 	struct gt_wanted wanted;
 	struct gt_tracer_stacks stacks;

@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "cli/nvml.h"
 
 void gt_targets_add(struct gt_targets *t, uint32_t pid)
 {
@@ -98,10 +99,32 @@ static bool is_selected(const void *selection, const struct gt_probe_event *firs
 	return gt_selection_matches(selection, &facts);
 }
 
+/* Their name is certain if all of them have it: each process has its own order of them. */
+static void look_at_gpus(struct gt_gpus *gpus)
+{
+	char why[200], name[GT_NVML_NAME];
+	struct gt_nvml *nvml = gt_nvml_open(why, sizeof why);
+
+	if (!nvml)
+		return;
+	gpus->count = gt_nvml_count(nvml);
+	for (unsigned i = 0; i < gpus->count; i++) {
+		gt_nvml_name(nvml, i, name);
+		if (!i)
+			snprintf(gpus->name, sizeof gpus->name, "%s", name);
+		if (strcmp(gpus->name, name) || gt_nvml_is_divided(nvml, i)) {
+			gpus->name[0] = '\0';
+			break;
+		}
+	}
+	gt_nvml_close(nvml);
+}
+
 void gt_targets_configure(const struct gt_targets *t, struct gt_tracer_options *how)
 {
 	how->probes.everyone = t->everyone;
 	how->probes.no_children = t->selection->no_children;
+	how->look_at_gpus = look_at_gpus;
 	if (!t->everyone || !gt_selection_is_given(t->selection))
 		return;
 	how->probes.selects = true;

@@ -196,7 +196,7 @@ PLAIN(cuCtxGetCurrent, (CUcontext * pctx), (*pctx = fake_current(), CUDA_SUCCESS
 PLAIN(cuCtxSetCurrent, (CUcontext ctx),
       (depth -= depth > 0, ctx ? (stack[depth++] = ctx) : ctx, CUDA_SUCCESS))
 PLAIN(cuCtxPushCurrent_v2, (CUcontext ctx),
-      depth < STACK_MAX ? (stack[depth++] = ctx, CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE)
+      ctx &&depth < STACK_MAX ? (stack[depth++] = ctx, CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE)
 
 static CUresult pop(CUcontext *context)
 {
