@@ -113,6 +113,9 @@ processes() {
 		row "report -a $analysis" "$(awk '{ printf "%.1f s, %.1f MiB", $1, $3 / 1024 }' "$work/times")"
 		rm "$work/times"
 	done
+	measured "$build/gputrack" export "$work/p.gt" --format json >"$work/out"
+	row "export --format json" "$(awk '{ printf "%.1f s, %.1f MiB", $1, $3 / 1024 }' "$work/times")"
+	rm "$work/times"
 	row "events, lost" "$(summary "$work/p.gt" events), $(summary "$work/p.gt" lost)"
 	[ "$(summary "$work/p.gt" events)" = $((21 * $1)) ] || die "events are missing"
 	row "disk" "$(du -s --block-size=1M "$work/p.gt" | cut -f 1) MiB"

@@ -22,8 +22,8 @@ const char *gt_place_texts_get(struct gt_place_texts *t, uint32_t process, uint3
 	GT_REACH(t->is_known, t->process_count, process);
 	if (!t->is_known[process]) {
 		t->is_known[process] = true;
-		gt_frames_forget_own(t->frames);
-		forget(t);
+		if (gt_frames_meet(t->frames, process))
+			forget(t);
 	}
 	if (!stack)
 		return "";

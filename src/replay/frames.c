@@ -426,10 +426,12 @@ struct gt_own *gt_frames_own(struct gt_frames *f)
 	return f->own;
 }
 
-void gt_frames_forget_own(struct gt_frames *f)
+bool gt_frames_meet(struct gt_frames *f, uint32_t process)
 {
-	gt_own_free(f->own);
-	f->own = NULL;
+	const struct gt_process *p = gt_recording_process(f->recording, process);
+
+	if (!gt_own_add_program(gt_frames_own(f), p->program, p->directory))
+		return false;
 	free(f->judged);
 	f->judged = NULL;
 	f->judged_count = f->known_count = 0;
@@ -440,6 +442,7 @@ void gt_frames_forget_own(struct gt_frames *f)
 	free(f->memos);
 	f->memos = NULL;
 	f->memo_count = 0;
+	return true;
 }
 
 bool gt_frames_are_all(const struct gt_frames *f)

@@ -76,8 +76,11 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 bool gt_frames_are_all(const struct gt_frames *f);
 /* Whose code frames are; to be asked when the recording has been read. */
 struct gt_own *gt_frames_own(struct gt_frames *f);
-/* Asks anew: more processes are known than before. Places are then made anew, too. */
-void gt_frames_forget_own(struct gt_frames *f);
+/*
+ * For those who ask while they read: a process of the recording is known now. True if whose code
+ * frames are has changed, and places with it.
+ */
+bool gt_frames_meet(struct gt_frames *f, uint32_t process);
 enum gt_by gt_frames_by(const struct gt_frames *f);
 
 /* What place.c keeps of a stack of the recording; zero at first. Good until the next stack. */

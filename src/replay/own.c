@@ -24,6 +24,8 @@ struct paths {
 struct gt_own {
 	struct gt_own_rules rules;
 	struct paths roots, programs;
+	struct gt_intern
+		*added;      /* programs with their folders: processes by the thousand share them */
 	struct gt_map known; /* of module and file: what the paths alone say, + 1 */
 };
 
@@ -67,6 +69,7 @@ struct gt_own *gt_own_new(const struct gt_own_rules *rules)
 	char path[PATH_MAX];
 
 	o->rules = *rules;
+	o->added = gt_intern_new();
 	for (const char *const *root = rules->roots; root && *root; root++)
 		add_path(&o->roots, realpath(*root, path) ? path : *root);
 	return o;
@@ -78,6 +81,7 @@ void gt_own_free(struct gt_own *o)
 		return;
 	paths_fini(&o->roots);
 	paths_fini(&o->programs);
+	gt_intern_free(o->added);
 	gt_map_fini(&o->known);
 	free(o);
 }
@@ -156,20 +160,35 @@ static void add_folder(struct gt_own *o, const char *folder)
 	add_sources(o, folder);
 }
 
-void gt_own_add_program(struct gt_own *o, const char *path, const char *folder)
+static bool is_added(struct gt_own *o, const char *path, const char *folder)
+{
+	const uint32_t pair[] = { gt_intern(o->added, path, strlen(path) + 1),
+				  gt_intern(o->added, folder, strlen(folder) + 1) };
+	size_t before = gt_intern_count(o->added);
+
+	gt_intern(o->added, pair, sizeof pair);
+	return gt_intern_count(o->added) == before;
+}
+
+bool gt_own_add_program(struct gt_own *o, const char *path, const char *folder)
 {
 	size_t size = gt_path_folder_size(path);
 	char *home;
 
+	if (is_added(o, path, folder))
+		return false;
+	gt_map_fini(&o->known);
+	o->known = (struct gt_map){ 0 };
 	add_folder(o, folder);
 	if (!*path)
-		return;
+		return true;
 	add_path(&o->programs, path);
 	if (size < 2 || gt_is_interpreter(path))
-		return;
+		return true;
 	home = gt_strndup(path, size - 1);
 	add_folder(o, home);
 	free(home);
+	return true;
 }
 
 struct gt_own *gt_own_of_recording(const struct gt_own_rules *rules, const struct gt_recording *r)

@@ -32,8 +32,11 @@ struct gt_own *gt_own_new(const struct gt_own_rules *rules);
 /* The same with the programs and folders of a recording. */
 struct gt_own *gt_own_of_recording(const struct gt_own_rules *rules, const struct gt_recording *r);
 void gt_own_free(struct gt_own *o);
-/* A program that runs or ran, and the folder it was started in; both are copied. "": unknown. */
-void gt_own_add_program(struct gt_own *o, const char *path, const char *folder);
+/*
+ * A program that runs or ran, and the folder it was started in; both are copied. "": unknown. False
+ * if both were known together: then nothing has changed.
+ */
+bool gt_own_add_program(struct gt_own *o, const char *path, const char *folder);
 
 bool gt_own_is(struct gt_own *o, const struct gt_frame *frame);
 /* True for a program that was recorded, a library beside it and one below a root. */

@@ -723,3 +723,15 @@ def test_names_computed_on_reading_take_no_memory(case):
     assert done.status == 0 and len(case.events("x.gt")) == 20, done.err
     peak_kb = int(case.path("times").read_text().split()[2])
     assert peak_kb < 200 << 10, peak_kb
+
+
+def test_more_processes_than_a_recording_holds_are_refused_at_once(case):
+    """Before the first trace is made: there are not enough descriptors for so many."""
+    need_import(case)
+    export = Export()
+    for i in range(4097):
+        export.alloc(1000 + i, 0x1000 * (i + 1), 4096, pid=100 + i)
+    done = case.run("prlimit", "--nofile=64", case.build / "gputrack", "import",
+                    export.save(case.path("x.sqlite")), "-o", "x.gt")
+    assert done.status == 1 and "more than 4096 processes" in done.err, done.err
+    assert not case.path("x.gt").exists()

@@ -183,6 +183,21 @@ static void roots_and_patterns_overrule(void **state)
 	CHECK(o, rows);
 }
 
+static void a_program_that_is_known_changes_nothing(void **state)
+{
+	struct gt_own *o = own_of(PROGRAM, ROOT);
+	const struct gt_frame frame = { "f", "/else/f.c", 1, "/else/app", 0, false };
+
+	(void)state;
+	assert_false(gt_own_add_program(o, PROGRAM, ROOT));
+	assert_false(gt_own_is(o, &frame));
+	assert_true(gt_own_add_program(o, "/else/app", ROOT));
+	assert_true(gt_own_is(o, &frame));
+	assert_false(gt_own_add_program(o, "/else/app", ROOT));
+	assert_true(gt_own_add_program(o, PROGRAM, "/else"));
+	gt_own_free(o);
+}
+
 static void paths_are_relative_to_the_root_or_to_where_a_build_moved_them(void **state)
 {
 	struct gt_own *o = own_of(PROGRAM, ROOT "/data");
@@ -231,6 +246,7 @@ int main(void)
 		cmocka_unit_test(compiled_code_is_own_unless_the_machine_brought_it),
 		cmocka_unit_test(an_installed_program_is_own_and_its_neighbours_are_not),
 		cmocka_unit_test(roots_and_patterns_overrule),
+		cmocka_unit_test(a_program_that_is_known_changes_nothing),
 		cmocka_unit_test(paths_are_relative_to_the_root_or_to_where_a_build_moved_them),
 		cmocka_unit_test(sources_lie_around_the_folder_that_they_are_built_in),
 	};

@@ -577,6 +577,8 @@ int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 	if (!e)
 		e = refuse_views(&r.database, error);
 	if (!e)
+		e = gt_nsys_traces_fit(&r.database, MEMORY, error);
+	if (!e)
 		e = gt_nsys_names_new(&r.names, &r.database, error);
 	if (!e) {
 		gt_nsys_profile_read(&import->profile, &r.database);

@@ -62,6 +62,27 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	t->error = error;
 }
 
+static int refuse(struct gt_error *error)
+{
+	return gt_error_set(error, -E2BIG,
+			    "the export has more than %d processes, which is more than a "
+			    "recording can hold: profile fewer of them",
+			    TRACES_MAX);
+}
+
+int gt_nsys_traces_fit(const struct gt_database *d, const char *table, struct gt_error *error)
+{
+	char sql[160];
+
+	/* almost never: to look through all rows takes a while */
+	if (gt_nsys_read_number(d, "SELECT count(*) FROM PROCESSES") <= TRACES_MAX)
+		return 0;
+	snprintf(sql, sizeof sql,
+		 "SELECT count(*) FROM (SELECT DISTINCT globalPid >> 24 FROM %s LIMIT %d)", table,
+		 TRACES_MAX + 1);
+	return gt_nsys_read_number(d, sql) > TRACES_MAX ? refuse(error) : 0;
+}
+
 /* Each process has a file of its own, also one with the same pid on another machine. */
 static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 		       struct gt_error *error)
@@ -92,10 +113,7 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 			return t->error ? gt_nsys_traces_end(t, 0, error) : 0;
 		}
 	if (t->count == TRACES_MAX)
-		return gt_error_set(error, -E2BIG,
-				    "the export has more than %d processes, which is more than a "
-				    "recording can hold: profile fewer of them",
-				    TRACES_MAX);
+		return refuse(error);
 	new = gt_alloc(sizeof *new);
 	*new = (struct gt_nsys_trace){ .process = process,
 				       .pid = pid,

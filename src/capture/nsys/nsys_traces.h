@@ -30,6 +30,8 @@ int gt_nsys_traces_devices(struct gt_nsys_traces *t, const struct gt_nsys_profil
 /* Removes all files that were written. */
 void gt_nsys_traces_remove(struct gt_nsys_traces *t);
 
+/* 0, or -E2BIG at once: the rows of the table are those of more processes than can be imported. */
+int gt_nsys_traces_fit(const struct gt_database *d, const char *table, struct gt_error *error);
 /* The trace of a process, created if the process is new; *is_new says so. */
 int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		       struct gt_nsys_trace **trace, bool *is_new, struct gt_error *error);
