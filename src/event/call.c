@@ -84,49 +84,58 @@ static void ask_owner(const struct gt_call *call, enum gt_function_id row,
 		event->owner = owner;
 }
 
+static inline void one_handle(const struct gt_call *call, const struct gt_function *fn,
+			      const struct gt_call_door *door, struct gt_event *event,
+			      uint64_t handle, gt_event_fn *emit, void *context)
+{
+	enum gt_function_id row = (enum gt_function_id)event->function;
+
+	event->handle = handle ? handle : nameless_handle(fn, event);
+	if (!event->handle)
+		return;
+	if (fn->effect == GT_CREATE && door) {
+		if (fn->size.from == GT_ASK && door->size)
+			event->size = door->size(call, row, event->handle);
+		if ((fn->owner.from == GT_ASK || fn->owner.asks) && door->owner)
+			ask_owner(call, row, door, event);
+		if (door->place)
+			event->place = door->place(call, row, event->handle);
+	}
+	emit(context, event);
+}
+
 /* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */
 static void each_handle(const struct gt_call *call, const struct gt_function *fn,
 			const struct gt_call_door *door, struct gt_event *event, gt_event_fn *emit,
 			void *context)
 {
-	enum gt_function_id row = (enum gt_function_id)(fn - gt_functions);
-	uint64_t at = fn->handle.from == GT_RET || fn->handle.from == GT_NONE ?
-			      0 :
-			      call->argv[fn->handle.arg];
-	const uint64_t *array = (const uint64_t *)(uintptr_t)at;
-	size_t stride = fn->handle.stride ? fn->handle.stride : 1;
-	uint32_t count = 1;
-	uint64_t one = 0;
+	uint64_t at;
 
 	if (is_void(fn, call->argv))
 		return;
 	switch ((enum gt_from)fn->handle.from) {
-	case GT_IN: one = at; break;
-	case GT_OUT: one = load_word(at); break;
-	case GT_RET: one = call->ret; break;
+	case GT_IN:
+		one_handle(call, fn, door, event, call->argv[fn->handle.arg], emit, context);
+		return;
+	case GT_OUT:
+		one_handle(call, fn, door, event, load_word(call->argv[fn->handle.arg]), emit,
+			   context);
+		return;
+	case GT_RET: one_handle(call, fn, door, event, call->ret, emit, context); return;
 	case GT_INS:
-	case GT_OUTS: count = at ? handle_count(call, fn, door) : 0; break;
+	case GT_OUTS: break;
 	case GT_ASK:
 	case GT_AT:
-	case GT_NONE: count = 0; break;
+	case GT_NONE: return;
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		event->handle = at && (fn->handle.from == GT_INS || fn->handle.from == GT_OUTS) ?
-					array[i * stride] :
-					one;
-		if (!event->handle)
-			event->handle = nameless_handle(fn, event);
-		if (!event->handle)
-			continue;
-		if (fn->effect == GT_CREATE) {
-			if (fn->size.from == GT_ASK && door && door->size)
-				event->size = door->size(call, row, event->handle);
-			if ((fn->owner.from == GT_ASK || fn->owner.asks) && door && door->owner)
-				ask_owner(call, row, door, event);
-			if (door && door->place)
-				event->place = door->place(call, row, event->handle);
-		}
-		emit(context, event);
+	at = call->argv[fn->handle.arg];
+	if (at) {
+		const uint64_t *array = (const uint64_t *)(uintptr_t)at;
+		size_t stride = fn->handle.stride ? fn->handle.stride : 1;
+		uint32_t count = handle_count(call, fn, door);
+
+		for (uint32_t i = 0; i < count; i++)
+			one_handle(call, fn, door, event, array[i * stride], emit, context);
 	}
 }
 

@@ -95,7 +95,8 @@ static bool is_same(const struct cached *k, const void *frame, uint32_t now, siz
 {
 	if (k->frame != frame || k->generation != now || k->count > room)
 		return false;
-	/* from the inside outwards: only then is the next word known to exist */
+		/* from the inside outwards: only then is the next word known to exist */
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < k->word_count; i++)
 		if (*k->words[i].at != k->words[i].value)
 			return false;

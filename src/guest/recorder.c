@@ -87,7 +87,7 @@ void gt_recorder_thread_end(void *lane)
 /* Apart: whoever asks for a lane nearly always has one. */
 static __attribute__((noinline)) struct gt_lane *acquire_lane(struct gt_writer *w)
 {
-	char name[17] = "";
+	char name[32] = "";
 
 	gt_cancellation_hold();
 	prctl(PR_GET_NAME, name);

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +19,7 @@ enum { DEPTH_DEFAULT = 64 };
 static struct gt_settings settings;
 static char recording[PATH_MAX], csv[PATH_MAX], logfile[PATH_MAX];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic bool are_read;
 
 static bool is_set(const char *name)
 {
@@ -137,10 +139,13 @@ static void read_all(void)
 	settings.touches = is_set("GPUTRACK_TOUCHES");
 	settings.recording = absolute_path(recording, text_of("GPUTRACK_RECORDING"));
 	read_tracker();
+	atomic_store_explicit(&are_read, true, memory_order_release);
 }
 
 const struct gt_settings *gt_settings_get(void)
 {
-	pthread_once(&once, read_all);
+	/* nearly always: at every call */
+	if (__builtin_expect(!atomic_load_explicit(&are_read, memory_order_acquire), 0))
+		pthread_once(&once, read_all);
 	return &settings;
 }

@@ -46,14 +46,20 @@ static CUcontext current_context(void)
 	return get_current && get_current(&context) == CUDA_SUCCESS ? context : NULL;
 }
 
+/* What owner_of was told: the place of the same resource is asked for next. */
+static __thread CUcontext owner __attribute__((tls_model("initial-exec")));
+
 static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
-	return (uint64_t)(uintptr_t)current_context();
+	owner = current_context();
+	return (uint64_t)(uintptr_t)owner;
 }
 
 static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
-	return gt_cuda_place(call, row, current_context(), false);
+	bool is_known = gt_functions[row].owner.from == GT_ASK;
+
+	return gt_cuda_place(call, row, is_known ? owner : current_context(), false);
 }
 
 /* With --touches: the one place that sees everything new. */
