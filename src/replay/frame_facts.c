@@ -60,11 +60,17 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 	return is_cuda_runtime(frame);
 }
 
+static bool is_libc_path(const char *path)
+{
+	const char *name = gt_path_name(path);
+
+	return gt_text_begins(name, "libc.so") || gt_text_begins(name, "libpthread.so") ||
+	       gt_text_begins(name, "ld-linux");
+}
+
 static bool is_libc(const struct gt_frame *frame)
 {
-	return frame->module && (gt_text_begins(gt_path_name(frame->module), "libc.so") ||
-				 gt_text_begins(gt_path_name(frame->module), "libpthread.so") ||
-				 gt_text_begins(gt_path_name(frame->module), "ld-linux"));
+	return frame->module && is_libc_path(frame->module);
 }
 
 /* What starts a program or a thread. The C library's own frames have names only with symbols. */
@@ -102,7 +108,8 @@ static uint32_t start_of(const struct gt_frame *frame)
 
 	if (!name)
 		return 0;
-	return (!strcmp(name, "main") && !frame->file ? GT_FRAME_MAIN : 0) |
+	return (!strcmp(name, "main") ? GT_FRAME_MAIN : 0) |
+	       (!strcmp(name, "main") && !frame->file ? GT_FRAME_MADE_MAIN : 0) |
 	       (gt_text_begins(name, "std::rt::lang_start") ? GT_FRAME_RUST : 0);
 }
 
@@ -134,12 +141,35 @@ struct gt_fold gt_frame_fold(const struct gt_frame_facts *frames, size_t count, 
 		end--;
 	while (end > first && frames[end - 1].flags & GT_FRAME_OUTER)
 		end--;
-	if (end - first > 1 && frames[end - 1].flags & GT_FRAME_MAIN &&
+	if (end - first > 1 && frames[end - 1].flags & GT_FRAME_MADE_MAIN &&
 	    frames[end - 2].flags & GT_FRAME_RUST)
 		end--;
 	if (first == end)
 		return (struct gt_fold){ .first = 0, .end = count, .call = 0 };
 	return (struct gt_fold){ .first = first, .end = end, .call = call ? call - 1 : first };
+}
+
+static bool is_in_libc(const struct gt_recording *r, uint32_t frame)
+{
+	uint32_t module = gt_recording_frame(r, frame)->module;
+
+	return module < gt_recording_module_count(r) &&
+	       is_libc_path(gt_recording_module(r, module)->path);
+}
+
+struct gt_stack_start gt_stack_start(const struct gt_recording *r, uint32_t stack,
+				     const uint32_t *numbers, size_t count)
+{
+	size_t first = count ? count - 1 : 0;
+	bool is_libc_last = count && is_in_libc(r, numbers[first]);
+
+	while (first > 0 && is_in_libc(r, numbers[first - 1]))
+		first--;
+	if (!is_libc_last && first + 1 >= count)
+		first = count;
+	return (struct gt_stack_start){ .first = first,
+					.is_thread = is_libc_last && first && count - first == 2 &&
+						     !gt_recording_stack_cut(r, stack) };
 }
 
 bool gt_frame_is_python(const struct gt_frame *frame)

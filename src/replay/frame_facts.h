@@ -9,6 +9,7 @@
 
 #include "replay/own.h"
 #include "symbol/symbol.h"
+#include "trace/recording.h"
 
 enum {
 	GT_FRAME_NAMED = 1 << 0, /* it has a function */
@@ -23,8 +24,9 @@ enum {
 	GT_FRAME_OUTER = 1 << 8, /* starts a program or a thread */
 	GT_FRAME_LIBC = 1 << 9,
 	GT_FRAME_CALL = 1 << 10, /* a function of CUDA's API */
-	GT_FRAME_MAIN = 1 << 11, /* main without lines */
-	GT_FRAME_RUST = 1 << 12, /* what Rust's main calls, which its compiler makes */
+	GT_FRAME_MAIN = 1 << 11,
+	GT_FRAME_RUST = 1 << 12,      /* what Rust's main calls, which its compiler makes */
+	GT_FRAME_MADE_MAIN = 1 << 13, /* main without lines, as that one is */
 };
 
 /* Hashes of words: equal in every recording. */
@@ -55,6 +57,19 @@ struct gt_fold {
 	size_t first, end, call;
 };
 struct gt_fold gt_frame_fold(const struct gt_frame_facts *frames, size_t count, bool keep_call);
+
+/*
+ * The outermost frames of a stack, if they may be those of the C library that start a program or a
+ * thread, which gt_frame_fold takes away: their names need not be looked for. The C library's debug
+ * information, where it is installed, takes longer to read than all else of a small report.
+ */
+struct gt_stack_start {
+	size_t first; /* they start main if main is before it; the number of frames: there are none
+		       */
+	bool is_thread; /* they start a thread, whatever is before them: start_thread, clone3 */
+};
+struct gt_stack_start gt_stack_start(const struct gt_recording *r, uint32_t stack,
+				     const uint32_t *numbers, size_t count);
 
 bool gt_frame_is_python(const struct gt_frame *frame);
 /* What a place says of a frame on the way to the API; the caller frees it. */

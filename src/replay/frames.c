@@ -222,23 +222,6 @@ static bool is_return_probe(uint64_t address)
 	return address >> 12 == 0x7fffffffe;
 }
 
-/* Code of no file: what was compiled while the program ran. */
-static void name_jit_code(struct gt_frames *f, struct gt_frame *frame)
-{
-	struct gt_legend_name name;
-	const struct gt_legend_name *saved = &name;
-	bool is_named = gt_jit_names_find(f->jit, frame->offset, &name) ||
-			(f->names &&
-			 gt_legend_get(f->names, GT_JIT_MODULE, NULL, 0, frame->offset, &saved));
-
-	frame->module = GT_JIT_MODULE;
-	if (is_named) {
-		frame->function = saved->function;
-		frame->file = saved->file;
-		frame->line = saved->line;
-	}
-}
-
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_frame *frame)
 {
@@ -251,7 +234,7 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 		if (is_return_probe(frame->address))
 			plain.function = "[caller hidden by another tool's return probe]";
 		else
-			name_jit_code(f, &plain);
+			gt_jit_names_set(f->jit, f->names, &plain);
 		add_frame(s, &plain);
 		return;
 	}
@@ -312,20 +295,36 @@ static bool keeps_call(const struct gt_frames *f)
 	return *gt_recording_info(f->recording, "imported");
 }
 
+static struct gt_stack_start start_of(const struct gt_frames *f, uint32_t stack,
+				      const uint32_t *numbers, size_t count)
+{
+	return f->options.all_frames ? (struct gt_stack_start){ .first = count } :
+				       gt_stack_start(f->recording, stack, numbers, count);
+}
+
+static bool is_main(const struct gt_frame *frames, size_t count)
+{
+	return count && gt_frame_plumbing(&frames[count - 1]) & GT_FRAME_MAIN;
+}
+
 /* Makes the stack's frames in place of the oldest that are kept. */
 static struct stack *make(struct gt_frames *f, uint32_t stack)
 {
 	struct stack *s = &f->kept[f->next];
-	const struct gt_trace_frame *recorded;
-	size_t count = gt_recording_stack(f->recording, stack, &recorded);
+	uint32_t numbers[GT_STACK_FRAMES_MAX];
+	size_t i, count = gt_recording_stack_numbers(f->recording, stack, numbers);
+	struct gt_stack_start start = start_of(f, stack, numbers, count);
 
 	f->places[stack] = (uint32_t)f->next;
 	f->next = (f->next + 1) % GT_FRAMES_KEPT;
 	s->number = stack;
 	s->count = s->cut = 0;
-	for (size_t i = 0; i < count; i++)
-		resolve(f, s, &recorded[i]);
-	if (count && !(gt_frame_plumbing(&s->frames[s->count - 1]) & GT_FRAME_OUTER))
+	for (i = 0; i < count; i++) {
+		if (i == start.first && (start.is_thread || is_main(s->frames, s->count)))
+			break;
+		resolve(f, s, gt_recording_frame(f->recording, numbers[i]));
+	}
+	if (i && i == count && !(gt_frame_plumbing(&s->frames[s->count - 1]) & GT_FRAME_OUTER))
 		s->cut = gt_recording_stack_cut(f->recording, stack);
 	if (!f->options.all_frames)
 		fold(f, s, keeps_call(f));
@@ -496,6 +495,7 @@ size_t gt_frames_facts(struct gt_frames *f, uint32_t stack, const struct gt_fram
 {
 	uint32_t numbers[GT_STACK_FRAMES_MAX];
 	size_t count, used = 0;
+	struct gt_stack_start start;
 	struct gt_fold fold;
 
 	*facts = NULL;
@@ -505,9 +505,14 @@ size_t gt_frames_facts(struct gt_frames *f, uint32_t stack, const struct gt_fram
 	if (!stack || stack >= gt_recording_stack_count(f->recording))
 		return 0;
 	count = gt_recording_stack_numbers(f->recording, stack, numbers);
+	start = start_of(f, stack, numbers, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct judged *one = judge(f, numbers[i]);
+		const struct judged *one;
 
+		if (i == start.first &&
+		    (start.is_thread || (used && f->facts[used - 1].flags & GT_FRAME_MAIN)))
+			break;
+		one = judge(f, numbers[i]);
 		GT_REACH(f->facts, f->fact_room, used + one->count);
 		memcpy(f->facts + used, f->known + one->first, one->count * sizeof *f->facts);
 		used += one->count;
@@ -523,35 +528,40 @@ size_t gt_frames_facts(struct gt_frames *f, uint32_t stack, const struct gt_fram
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)
 {
-	const struct gt_trace_frame *recorded;
-	size_t count = gt_recording_stack(f->recording, stack, &recorded);
+	uint32_t numbers[GT_STACK_FRAMES_MAX];
+	size_t count = gt_recording_stack_numbers(f->recording, stack, numbers);
+	struct gt_stack_start start = start_of(f, stack, numbers, count);
+	bool in_main = false;
 
 	reach(f);
 	for (size_t i = 0; f->symbolizer && i < count; i++) {
+		const struct gt_trace_frame *frame = gt_recording_frame(f->recording, numbers[i]);
 		const struct gt_recorded_module *m;
 		const struct gt_frame *found;
 		struct gt_legend_name list[NAMES_MOST];
 		size_t names_count, k = 0;
 		int module;
 
-		if (recorded[i].module == GT_NO_MODULE &&
-		    gt_jit_names_find(f->jit, recorded[i].address - 1, list))
-			gt_legend_add(names, GT_JIT_MODULE, NULL, 0, recorded[i].address - 1, list,
-				      1);
-		if (recorded[i].module == GT_NO_MODULE || recorded[i].module == GT_TEXT_MODULE)
+		if (i == start.first && (start.is_thread || in_main))
+			break;
+		if (frame->module == GT_NO_MODULE &&
+		    gt_jit_names_find(f->jit, frame->address - 1, list))
+			gt_legend_add(names, GT_JIT_MODULE, NULL, 0, frame->address - 1, list, 1);
+		if (frame->module == GT_NO_MODULE || frame->module == GT_TEXT_MODULE)
 			continue;
-		module = symbolizer_module(f, recorded[i].module);
+		module = symbolizer_module(f, frame->module);
 		if (!has_own_names(f, module))
 			continue;
-		m = gt_recording_module(f->recording, recorded[i].module);
-		names_count = gt_symbolizer_resolve(f->symbolizer, module, recorded[i].address - 1,
-						    &found);
+		m = gt_recording_module(f->recording, frame->module);
+		names_count =
+			gt_symbolizer_resolve(f->symbolizer, module, frame->address - 1, &found);
+		in_main = is_main(found, names_count);
 		for (; k < names_count && k < NAMES_MOST; k++)
 			list[k] = (struct gt_legend_name){ found[k].function, found[k].file,
 							   found[k].line, found[k].inlined };
 		if (k && list[0].function)
 			gt_legend_add(names, m->path, m->build_id, m->build_id_size,
-				      recorded[i].address - 1, list, k);
+				      frame->address - 1, list, k);
 	}
 }
 

@@ -100,3 +100,20 @@ bool gt_jit_names_find(const struct gt_jit_names *j, uint64_t address, struct gt
 	}
 	return is_known;
 }
+
+void gt_jit_names_set(const struct gt_jit_names *j, const struct gt_legend *saved,
+		      struct gt_frame *frame)
+{
+	struct gt_legend_name name;
+	const struct gt_legend_name *found = &name;
+	bool is_named =
+		gt_jit_names_find(j, frame->offset, &name) ||
+		(saved && gt_legend_get(saved, GT_JIT_MODULE, NULL, 0, frame->offset, &found));
+
+	frame->module = GT_JIT_MODULE;
+	if (is_named) {
+		frame->function = found->function;
+		frame->file = found->file;
+		frame->line = found->line;
+	}
+}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbol/symbol.h"
 #include "trace/legend.h"
 #include "trace/recording.h"
 
@@ -22,3 +23,8 @@ void gt_jit_names_free(struct gt_jit_names *j);
 
 /* False when the address has no name, or another one in each of two processes. */
 bool gt_jit_names_find(const struct gt_jit_names *j, uint64_t address, struct gt_legend_name *name);
+
+/* Names a frame of no file, by these maps or else by the names saved in the recording; NULL: none.
+ */
+void gt_jit_names_set(const struct gt_jit_names *j, const struct gt_legend *saved,
+		      struct gt_frame *frame);

@@ -93,12 +93,88 @@ static void stacks_of_no_recording_have_frames_and_places(void **state)
 	gt_frames_free(f);
 }
 
+static void tell_program_and_libc(struct gt_writer *w, void *context)
+{
+	static const struct gt_module modules[] = {
+		{ .start = 0x1000, .size = 0x1000, .path = "/bin/p" },
+		{ .start = 0x5000, .size = 0x1000, .path = "/lib/libc.so.6" },
+	};
+	bool *is_told = context;
+
+	for (uint32_t i = 0; !*is_told && i < 2; i++)
+		gt_writer_module(w, i, &modules[i]);
+	*is_told = true;
+}
+
+/* Of a stack of frames of the program (p) and of the C library (c). */
+static struct gt_stack_start start_of(const char *stack, const char *most)
+{
+	struct gt_writer_options options = { .pid = 1,
+					     .modules = tell_program_and_libc,
+					     .context = &(bool){ false } };
+	const char *folder = fresh_folder();
+	uint64_t addresses[16], now = gt_now_ns();
+	uint32_t numbers[GT_STACK_FRAMES_MAX], process;
+	struct gt_stack_start start;
+	struct gt_recording *r;
+	struct gt_writer *w;
+	struct gt_event event;
+	size_t count = strlen(stack);
+	char path[256];
+
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = (stack[i] == 'c' ? 0x5000 : 0x1000) + 8 * (i + 1);
+	snprintf(path, sizeof path, "%s/1.trace", folder);
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	gt_writer_info(w, "stack_depth", most, strlen(most));
+	gt_lane_event(gt_lane_acquire(w, 1, "main"),
+		      &(struct gt_event){ .time_ns = now,
+					  .handle = 1,
+					  .tid = 1,
+					  .stack = gt_writer_stack(w, addresses, count),
+					  .function = GT_FN_clCreateUserEvent });
+	end_writer(w);
+	r = open_recording(folder, 0);
+	assert_int_equal(gt_recording_next(r, &event, &process), 1);
+	assert_int_equal(gt_recording_stack_numbers(r, event.stack, numbers), count);
+	start = gt_stack_start(r, event.stack, numbers, count);
+	gt_recording_close(r);
+	return start;
+}
+
+static void frames_that_may_start_a_program_or_thread_are_known_by_their_modules(void **state)
+{
+	static const struct {
+		const char *stack;
+		const char *most;
+		size_t first;
+		bool is_thread;
+	} rows[] = {
+		{ "ppccp", "64", 2, false }, /* main, the library twice, _start */
+		{ "ppcc", "64", 2, true },   /* start_thread, clone3 */
+		{ "pppc", "64", 3, false },  /* a coroutine */
+		{ "pccc", "64", 1, false },  /* a destructor of a thread's data */
+		{ "ppcc", "4", 2, false },   /* the rest was cut off: it may be qsort */
+		{ "pcpp", "64", 4, false },  /* a callback */
+		{ "cc", "64", 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct gt_stack_start start = start_of(rows[i].stack, rows[i].most);
+
+		assert_int_equal(start.first, rows[i].first);
+		assert_int_equal(start.is_thread, rows[i].is_thread);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(return_probes_of_tracers_are_labelled),
 		cmocka_unit_test(unmapped_addresses_have_no_name),
 		cmocka_unit_test(stacks_of_no_recording_have_frames_and_places),
+		cmocka_unit_test(
+			frames_that_may_start_a_program_or_thread_are_known_by_their_modules),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
