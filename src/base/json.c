@@ -75,6 +75,12 @@ void gt_json_begin(struct gt_json *j, FILE *out)
 	push(j, '{', '}');
 }
 
+void gt_json_begin_array(struct gt_json *j, FILE *out)
+{
+	*j = (struct gt_json){ .out = out };
+	push(j, '[', ']');
+}
+
 void gt_json_finish(struct gt_json *j)
 {
 	while (j->depth)

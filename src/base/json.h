@@ -27,6 +27,8 @@ struct gt_json {
 
 /* The document is one object; it is open after _begin and closed by _finish. */
 void gt_json_begin(struct gt_json *j, FILE *out);
+/* The same for a document that is an array. */
+void gt_json_begin_array(struct gt_json *j, FILE *out);
 void gt_json_finish(struct gt_json *j);
 
 void gt_json_object(struct gt_json *j, const char *key);

@@ -6,6 +6,14 @@
 #include "cli/input.h"
 #include "judge/verdict.h"
 
+/* What the baseline's recordings of a test leaked; they are closed. */
+struct gt_baseline {
+	char *test;                   /* NULL: the baseline is one recording, for every test */
+	struct gt_leaks leaks;        /* their keys and sums */
+	struct gt_growing_sites grow; /* their keys */
+	bool is_unsure;               /* some of them may not have leaked */
+};
+
 struct gt_fail_options {
 	const char *fail_on_leak;   /* NULL: not given */
 	const char *fail_on_growth; /* likewise */
@@ -17,10 +25,8 @@ struct gt_fail_options {
 	struct gt_limits limits;
 	struct gt_growth_limit growth;
 	struct gt_suppressions known;
-	struct gt_leaks
-		old_leaks; /* the baseline's: their keys and sums; its recording is closed */
-	struct gt_growing_sites old_growing; /* likewise */
-	bool old_is_unsure;                  /* some of them may not have leaked */
+	struct gt_baseline *baselines; /* by test */
+	size_t baseline_count;
 	struct gt_verdict verdict;
 };
 
@@ -72,7 +78,9 @@ struct gt_fail_options {
 	{ .name = "baseline", .type = GT_OPTION_TEXT, .argument = "OLD.gt", .is_path = true,    \
 	  GT_FAIL_AT(settings, baseline),                                                       \
 	  .local = GT_LOCAL_BELOW,                                                              \
-	  .help = "count only leaks that this older recording does not have, by call site" },   \
+	  .help = "count only leaks that this older recording does not have, by call site. Of a " \
+		  "folder of recordings, those of the same test count: its name is that of the " \
+		  "recording, without .gt" },                                                   \
 	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
 	  GT_FAIL_AT(settings, max_peak),                                                       \
 	  .local = GT_LOCAL_YES,                                                                \
@@ -100,10 +108,11 @@ bool gt_fail_options_is_set(const struct gt_fail_options *fail);
 bool gt_fail_options_fails(const struct gt_fail_options *fail);
 /* Sets how strictly a view judges: before anything is shown of it. */
 void gt_fail_options_apply(const struct gt_fail_options *fail, struct gt_view *v);
-/* Fills fail->verdict, valid until gt_fail_options_fini. */
-void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v);
-/* The exit status that --fail-on-leak and --max-peak give the verdict; 0 without them. */
-int gt_fail_options_status(const struct gt_fail_options *fail);
+/* Judges a recording; valid until gt_fail_options_fini, and to be finished before. */
+void gt_fail_options_judge(struct gt_fail_options *fail, struct gt_verdict *verdict,
+			   const struct gt_view *v);
+/* The exit status that --fail-on-leak and --max-peak give an outcome; 0 without them. */
+int gt_fail_options_status(const struct gt_fail_options *fail, enum gt_outcome outcome);
 /* The verdict's outcome on stderr, if it fails: for commands that print no report. */
 void gt_fail_options_explain(const struct gt_fail_options *fail);
 void gt_fail_options_fini(struct gt_fail_options *fail);

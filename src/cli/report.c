@@ -7,12 +7,14 @@
 #include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
+#include "cli/report_tests.h"
 #include "report/analyses.h"
 
 /* clang-format off */
 static const char *const form_names[] = {
 	[GT_FORM_TEXT] = "text", [GT_FORM_JSON] = "json", [GT_FORM_TSV] = "tsv",
-	[GT_FORM_JUNIT] = "junit", [GT_FORM_SARIF] = "sarif", [GT_FORM_GITHUB] = "github", NULL,
+	[GT_FORM_JUNIT] = "junit", [GT_FORM_SARIF] = "sarif", [GT_FORM_GITHUB] = "github",
+	[GT_FORM_GITLAB] = "gitlab", NULL,
 };
 
 /* As enum gt_when has them; any other word is a time. */
@@ -59,8 +61,8 @@ static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = form_names,
 	  .local = GT_LOCAL_YES,
-	  .help = "text (the default), json or tsv; for leaks also junit, sarif and github "
-		  "(annotations), for continuous integration. As tsv, usage has a row for every "
+	  .help = "text (the default), json or tsv; for leaks also junit, sarif, github "
+		  "(annotations) and gitlab (code quality), for continuous integration. As tsv, usage has a row for every "
 		  "change of device memory, leakage and watermark one for every resource, in the "
 		  "columns of Nsight's scripts followed by ours. As json, usage has fewer than "
 		  "1000 points, each the highest of its interval" },
@@ -91,8 +93,12 @@ static const struct gt_option options[] = {
 const struct gt_syntax gt_report_syntax = {
 	.name = "report",
 	.summary = "analyze a recording: leaks, peak memory, call sites",
-	.operands = "NAME.gt",
-	.about = "Analyzes a recording. Its processes are taken together unless --pid selects one.",
+	.operands = "NAME.gt…|DIR",
+	.about = "Analyzes a recording. Its processes are taken together unless --pid selects "
+		 "one.\nSeveral recordings, or a folder of them, give one report on all: a table "
+		 "of tests, each leak once with the tests that have it, and one exit status. A "
+		 "recording's test is its name without .gt; recordings with one name are runs of "
+		 "one test. Limits apply to each recording.",
 	.options = options,
 };
 
@@ -111,7 +117,7 @@ static void write_analysis(struct gt_view *v, struct settings *s, const struct g
 	gt_analysis_replay(&replayed, a, (enum gt_form)s->format, v);
 	gt_progress_end();
 	if (v->judges) {
-		gt_fail_options_judge(&s->fail, v);
+		gt_fail_options_judge(&s->fail, &s->fail.verdict, v);
 		v->verdict = &s->fail.verdict;
 	}
 	gt_analysis_write(a, (enum gt_form)s->format, v, out);
@@ -245,9 +251,42 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	return e;
 }
 
+/* Of several recordings: the leaks. 0, or the exit status after a message. */
+static int check_several(const struct settings *s)
+{
+	char with[128];
+
+	if (s->analyses.count != 1 || !has_trait(s, GT_LISTS_LEAKS))
+		return gt_syntax_wrong(&gt_report_syntax,
+				       "takes one recording, unless with %s: these judge several",
+				       gt_analyses_with(with, GT_LISTS_LEAKS));
+	if (s->format == GT_FORM_TSV)
+		return gt_syntax_wrong(&gt_report_syntax, "--format tsv takes one recording");
+	return 0;
+}
+
+static int report_several(struct settings *s, const struct gt_recordings *found)
+{
+	int status = check_several(s);
+
+	if (!status)
+		status = gt_fail_options_open(&s->fail, &gt_report_syntax, &s->input);
+	if (status)
+		return status;
+	return gt_report_tests(&(struct gt_report_tests){ .found = found,
+							  .input = &s->input,
+							  .fail = &s->fail,
+							  .form = (enum gt_form)s->format,
+							  .whole_stacks = s->analyses.list[0] !=
+									  0, /* not the summary */
+							  .color = s->color,
+							  .top = s->top });
+}
+
 int gt_cmd_report(int argc, char **argv)
 {
 	struct settings s = { .analyses = { .count = 1 } }; /* the first row of analyses.def */
+	struct gt_recordings found = { 0 };
 	struct gt_recording *recording;
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_report_syntax, &s, argc, argv, &status);
@@ -255,8 +294,13 @@ int gt_cmd_report(int argc, char **argv)
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status = gt_input_open(&gt_report_syntax, &s.input, argc, argv, first, &recording);
-	if (first < 0 || status)
+		gt_recordings_find(&found, argv + first, (size_t)(argc - first));
+	if (found.count > 1)
+		status = report_several(&s, &found);
+	else if (first >= 0 && !status)
+		status = gt_input_open(&gt_report_syntax, &s.input, (int)found.count, found.paths,
+				       0, &recording);
+	if (first < 0 || status || found.count > 1)
 		goto free_settings;
 	/* Nsight's scripts, whose rows these are, have all frames of an import */
 	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported") &&
@@ -268,10 +312,11 @@ int gt_cmd_report(int argc, char **argv)
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
-		status = gt_fail_options_status(&s.fail);
+		status = gt_fail_options_status(&s.fail, s.fail.verdict.outcome);
 close_recording:
 	gt_recording_close(recording);
 free_settings:
+	gt_recordings_fini(&found);
 	gt_fail_options_fini(&s.fail);
 	gt_input_fini(&s.input);
 	return status;

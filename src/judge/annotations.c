@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "replay/held.h"
 #include "replay/place.h"
+#include "judge/merged.h"
 #include "judge/verdict.h"
 
 /* GitHub shows ten annotations of a level per step; our last one says how many more there are. */
@@ -60,54 +62,113 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 }
 
 /* Those that fail, or those that do not and are not excused. Returns how many. */
-static size_t put_growing(FILE *out, const struct gt_view *v, bool failing, size_t room)
+static size_t put_growing(FILE *out, const struct gt_views *views, bool failing, size_t room)
 {
-	const struct gt_growing_sites *growing = &v->verdict->growing;
 	size_t shown = 0;
 
-	for (size_t i = 0; i < growing->count && shown < room; i++) {
-		const struct gt_growing *one = &growing->list[i];
-		char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
-		char *text = gt_growing_text(v, one);
-		struct gt_frame frame;
+	for (size_t view = 0; view < views->count; view++) {
+		const struct gt_view *v = views->list[view];
+		const struct gt_growing_sites *growing = &v->verdict->growing;
 
-		if (one->fails == failing && !excuse) {
-			put_mark(out, v, failing ? "error" : "warning",
-				 gt_place_frame(v->frames, one->site->stack, &frame) ? &frame :
-										       NULL,
-				 "keeps growing", text);
-			shown++;
+		for (size_t i = 0; i < growing->count && shown < room; i++) {
+			const struct gt_growing *one = &growing->list[i];
+			char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
+			char *text = gt_growing_text(v, one);
+			struct gt_frame frame;
+
+			if (one->fails == failing && !excuse &&
+			    !gt_views_grew_before(views, view, one->key)) {
+				put_mark(out, v, failing ? "error" : "warning",
+					 gt_place_frame(v->frames, one->site->stack, &frame) ?
+						 &frame :
+						 NULL,
+					 "keeps growing", text);
+				shown++;
+			}
+			free(excuse);
+			free(text);
 		}
-		free(excuse);
-		free(text);
 	}
 	return shown;
 }
 
-void gt_leaks_github(const struct gt_view *v, FILE *out)
+/* A mark for the whole of a recording; of several, its title is the test. */
+static void put_whole(FILE *out, const struct gt_views *views, size_t view, const char *level,
+		      const struct gt_frame *frame, const char *title, const char *text)
 {
-	const struct gt_leaks *leaks = &v->verdict->leaks;
-	const char *doubt = v->verdict->doubt, *residue = v->verdict->residue;
-	char *held = gt_held_line(v->ledger);
-	struct gt_frame frame;
-	size_t room = SHOWN - !!doubt - !!residue - v->verdict->over_peak, shown = 0;
+	const struct gt_view *v = views->list[view];
+	char *test = gt_test_name(gt_recording_path(v->recording));
 
-	gt_leaks_list_places(leaks, v);
-	if (doubt)
-		put_mark(out, v, "error", NULL, "gputrack", doubt);
-	if (residue)
-		put_mark(out, v, "error", NULL, "gputrack", residue);
-	if (v->verdict->over_peak)
-		put_mark(out, v, "error", gt_peak_frame(v, &frame) ? &frame : NULL,
-			 "allocates most of the peak", v->verdict->peak);
-	room -= put_growing(out, v, true, GROWING_SHOWN);
+	put_mark(out, v, level, frame, views->count > 1 ? test : title, text);
+	free(test);
+}
+
+/* What is wrong with recordings as a whole, at most so many marks; returns how many. */
+static size_t put_wholes(FILE *out, const struct gt_views *views, size_t room)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < views->count && shown + 3 <= room; i++) {
+		const struct gt_verdict *verdict = views->list[i]->verdict;
+		struct gt_frame frame;
+
+		/* of several, one that tracked nothing is skipped */
+		if (verdict->doubt &&
+		    (views->count == 1 || verdict->outcome != GT_OUTCOME_UNTRACKED)) {
+			put_whole(out, views, i, "error", NULL, "gputrack", verdict->doubt);
+			shown++;
+		}
+		if (verdict->residue) {
+			put_whole(out, views, i, "error", NULL, "gputrack", verdict->residue);
+			shown++;
+		}
+		if (verdict->over_peak) {
+			put_whole(out, views, i, "error",
+				  gt_peak_frame(views->list[i], &frame) ? &frame : NULL,
+				  "allocates most of the peak", verdict->peak);
+			shown++;
+		}
+	}
+	return shown;
+}
+
+static void put_held(FILE *out, const struct gt_views *views)
+{
+	char *held;
+
+	/* of several recordings, each has its own */
+	if (views->count > 1)
+		return;
+	held = gt_held_line(views->list[0]->ledger);
 	if (held)
-		put_mark(out, v, "notice", NULL, "gputrack", held);
+		put_whole(out, views, 0, "notice", NULL, "gputrack", held);
 	free(held);
+}
+
+static void put_more(FILE *out, const struct gt_views *views, size_t more)
+{
+	fputs("::warning title=gputrack::", out);
+	fprintf(out, "%zu more %s; see `gputrack report ", more,
+		gt_plural(more, "call site leaks", "call sites leak"));
+	put(out, views->count > 1 ? "" : gt_recording_path(views->list[0]->recording), false);
+	fputs(views->count > 1 ? "-a leakage` of them\n" : " -a leakage`\n", out);
+}
+
+void gt_leaks_github(const struct gt_views *views, FILE *out)
+{
+	size_t room = SHOWN, shown = 0;
+	struct gt_merged m;
+
+	gt_merged_init(&m, views);
+	gt_merged_list_places(&m, views);
+	room -= put_wholes(out, views, SHOWN);
+	room -= put_growing(out, views, true, room < GROWING_SHOWN ? room : GROWING_SHOWN);
+	put_held(out, views);
 	/* those that fail come first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < leaks->count; i++) {
-			const struct gt_leak *leak = &leaks->list[i];
+		for (size_t i = 0; i < m.leaks.count; i++) {
+			const struct gt_view *v = views->list[m.from[i]];
+			const struct gt_leak *leak = &m.leaks.list[i];
 			struct gt_leak_part new = gt_leak_new(leak);
 
 			if (gt_verdict_fails(v->verdict, leak) != !round ||
@@ -117,12 +178,8 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 				put_leak(out, v, leak);
 		}
 	if (shown < room)
-		put_growing(out, v, false, room - shown);
-	if (shown > room) {
-		fputs("::warning title=gputrack::", out);
-		fprintf(out, "%zu more %s; see `gputrack report ", shown - room,
-			gt_plural(shown - room, "call site leaks", "call sites leak"));
-		put(out, gt_recording_path(v->recording), false);
-		fputs(" -a leakage`\n", out);
-	}
+		put_growing(out, views, false, room - shown);
+	if (shown > room)
+		put_more(out, views, shown - room);
+	gt_merged_fini(&m);
 }

@@ -57,27 +57,36 @@ static int by_change(const void *a, const void *b)
 }
 
 static void add_row(struct gt_diff_rows *rows, const struct gt_leak *before,
-		    const struct gt_leak *now)
+		    const struct gt_leak *now, const struct gt_view *v)
 {
 	enum gt_diff_change change = change_of(before, now);
 
-	rows->list[rows->count++] = (struct gt_diff_row){ change, before, now };
+	rows->list[rows->count++] = (struct gt_diff_row){ change, before, now, v };
 	rows->counts[change]++;
 }
 
-static void pair_up(struct gt_diff_rows *rows, const struct gt_leaks *before,
-		    const struct gt_leaks *now, int (*order)(const void *, const void *))
+/* What one side has, and the recordings it is from. */
+struct part {
+	const struct gt_merged *merged;
+	const struct gt_views *views;
+};
+
+static void pair_up(struct gt_diff_rows *rows, const struct part *old, const struct part *new,
+		    int (*order)(const void *, const void *))
 {
+	const struct gt_leaks *before = &old->merged->leaks, *now = &new->merged->leaks;
 	size_t gone = 0;
 
 	for (size_t i = 0; i < before->count; i++)
 		gone += !gt_leaks_find(now, before->list[i].key);
 	rows->list = gt_alloc((gone + now->count) * sizeof *rows->list);
 	for (size_t i = 0; i < now->count; i++)
-		add_row(rows, gt_leaks_find(before, now->list[i].key), &now->list[i]);
+		add_row(rows, gt_leaks_find(before, now->list[i].key), &now->list[i],
+			new->views->list[new->merged->from[i]]);
 	for (size_t i = 0; i < before->count; i++)
 		if (!gt_leaks_find(now, before->list[i].key))
-			add_row(rows, &before->list[i], NULL);
+			add_row(rows, &before->list[i], NULL,
+				old->views->list[old->merged->from[i]]);
 	qsort(rows->list, rows->count, sizeof *rows->list, order);
 }
 
@@ -112,17 +121,59 @@ static struct gt_diff_side *side_of(struct gt_diff *d, enum gt_diff_which which)
 	return which == GT_DIFF_OF_OLD ? &d->old : &d->new;
 }
 
-void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const struct gt_view *v)
+/* The lists that `init` makes of the views, as one. */
+static void merge(struct gt_merged *merged, const struct gt_views *views,
+		  void (*init)(struct gt_leaks *, const struct gt_view *, enum gt_by))
+{
+	struct gt_leaks *leaks = gt_alloc(views->count * sizeof *leaks);
+	const struct gt_leaks **lists = gt_alloc(views->count * sizeof *lists);
+
+	for (size_t i = 0; i < views->count; i++) {
+		init(&leaks[i], views->list[i], gt_frames_by(views->list[i]->frames));
+		lists[i] = &leaks[i];
+	}
+	gt_merged_init_lists(merged, lists, views->count);
+	if (merged->is_borrowed) {
+		gt_leaks_forget_sites(&merged->leaks);
+		merged->is_borrowed = false;
+	} else {
+		for (size_t i = 0; i < views->count; i++)
+			gt_leaks_fini(&leaks[i]);
+	}
+	free(leaks);
+	free(lists);
+}
+
+void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const char *name,
+		  const struct gt_views *views)
 {
 	struct gt_diff_side *side = side_of(d, which);
-	enum gt_by by = gt_frames_by(v->frames);
+	const struct gt_view *v = views->list[0];
 
+	side->name = name;
 	side->view = v;
-	gt_leaks_init(&side->leaked, v, by);
-	gt_leaks_init_peak(&side->held, v, by);
-	gt_growing_init(&side->growing, v, by);
-	gt_fate_sums(v, side->fates);
+	side->views = *views;
+	merge(&side->leaked, views, gt_leaks_init);
+	merge(&side->held, views, gt_leaks_init_peak);
+	for (size_t i = 0; i < views->count; i++) {
+		struct gt_fate_sum sums[GT_FATE_COUNT];
+
+		gt_fate_sums(views->list[i], sums);
+		for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+			side->fates[fate].count += sums[fate].count;
+			side->fates[fate].device_bytes += sums[fate].device_bytes;
+			side->fates[fate].host_bytes += sums[fate].host_bytes;
+		}
+	}
+	if (views->count > 1)
+		return;
+	gt_growing_init(&side->growing, v, gt_frames_by(v->frames));
 	side->held_line = gt_held_line(v->ledger);
+}
+
+bool gt_diff_is_of_tests(const struct gt_diff *d)
+{
+	return d->old.views.count > 1 || d->new.views.count > 1;
 }
 
 void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledger *l)
@@ -139,14 +190,14 @@ void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledge
 	for (size_t i = 0; i < g->count; i++)
 		g->list[i].site = &l->sites[i];
 	free(sites);
-	gt_leaks_forget_sites(&side->leaked);
-	gt_leaks_forget_sites(&side->held);
 }
 
 void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth)
 {
-	pair_up(&d->leaks, &d->old.leaked, &d->new.leaked, by_change);
-	pair_up(&d->holds, &d->old.held, &d->new.held, biggest_change_first);
+	pair_up(&d->leaks, &(struct part){ &d->old.leaked, &d->old.views },
+		&(struct part){ &d->new.leaked, &d->new.views }, by_change);
+	pair_up(&d->holds, &(struct part){ &d->old.held, &d->old.views },
+		&(struct part){ &d->new.held, &d->new.views }, biggest_change_first);
 	gt_growing_judge(
 		&d->new.growing, d->new.view,
 		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->old.growing });
@@ -155,8 +206,8 @@ void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth)
 
 static void side_fini(struct gt_diff_side *side)
 {
-	gt_leaks_fini(&side->leaked);
-	gt_leaks_fini(&side->held);
+	gt_merged_fini(&side->leaked);
+	gt_merged_fini(&side->held);
 	gt_growing_fini(&side->growing);
 	free(side->held_line);
 }

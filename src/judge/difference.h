@@ -7,17 +7,24 @@
 #pragma once
 
 #include "judge/growing.h"
+#include "judge/merged.h"
 
 struct gt_diff;
 
 enum gt_diff_which { GT_DIFF_OF_OLD, GT_DIFF_OF_NEW };
 
 struct gt_diff *gt_diff_new(void);
-/* Takes what is compared of a recording; the view's ledger must have followed growth. */
-void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const struct gt_view *v);
+/*
+ * Takes what is compared of recordings, in the order of their tests; `name` is what the user called
+ * them. The ledger of a single one must have followed growth, which is not compared of several.
+ */
+void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const char *name,
+		  const struct gt_views *views);
 /* Then its ledger may forget all but its totals: with many call sites, that is most of its memory.
  */
 void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledger *l);
+/* True if either side is several recordings. */
+bool gt_diff_is_of_tests(const struct gt_diff *d);
 /* When both have been taken. `growth` NULL: no new growth fails. */
 void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth);
 void gt_diff_free(struct gt_diff *d);

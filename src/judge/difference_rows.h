@@ -3,6 +3,7 @@
 #pragma once
 
 #include "judge/difference.h"
+#include "base/json.h"
 #include "judge/leaks.h"
 #include "ledger/growing_sites.h"
 
@@ -26,6 +27,7 @@ enum gt_diff_rise_change {
 struct gt_diff_row {
 	enum gt_diff_change change;
 	const struct gt_leak *before, *now;
+	const struct gt_view *view; /* of `now`, else of `before` */
 };
 
 struct gt_diff_rows {
@@ -38,11 +40,13 @@ struct gt_diff_rise {
 	const struct gt_rise *rise; /* the new recording's, but for what is fixed */
 };
 
-/* What is compared of a recording. */
+/* What is compared of a recording, or of several. */
 struct gt_diff_side {
-	const struct gt_view *view;
-	struct gt_leaks leaked;
-	struct gt_leaks held; /* at the peak */
+	const char *name;
+	const struct gt_view *view; /* the first, or the only one */
+	struct gt_views views;
+	struct gt_merged leaked;
+	struct gt_merged held; /* at the peak */
 	struct gt_growing_sites growing;
 	struct gt_fate_sum fates[GT_FATE_COUNT];
 	char *held_line; /* gt_held_line */
@@ -70,6 +74,10 @@ static inline const struct gt_leak *gt_diff_either(const struct gt_diff_row *row
 {
 	return row->now ? row->now : row->before;
 }
+
+/* A table of tests: what each leaked and its peak, before and now. */
+void gt_diff_tests_text(const struct gt_diff *d, struct gt_printer *p);
+void gt_diff_tests_json(const struct gt_diff *d, struct gt_json *j);
 
 /* By what certainly leaked now and may have leaked before, or the reverse. */
 enum gt_worse gt_diff_row_worse(const struct gt_diff_row *row);

@@ -37,11 +37,6 @@ static const struct {
 	[GT_DIFF_RISE_FIXED] = { "fixed", "NO LONGER GROWING", GT_GREEN },
 };
 
-static const struct gt_view *view_of(const struct gt_diff *d, const struct gt_diff_row *row)
-{
-	return row->now ? d->new.view : d->old.view;
-}
-
 static const struct gt_site *site_of(const struct gt_view *v, const struct gt_rise *r)
 {
 	return &v->ledger->sites[r->site];
@@ -114,27 +109,32 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
 	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s",
-		      gt_call_name(a, view_of(d, row), leak->function, leak->stack),
+		      gt_call_name(a, row->view, leak->function, leak->stack),
 		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
 		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
-	gt_stack_brief(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
+	gt_stack_brief(p, row->view, leak->stack, FRAMES_SHOWN, 24);
 }
 
-/* gt_places_list for these rows, of both recordings. */
-static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, size_t count)
+static void list_rows_of(const struct gt_views *views, const struct gt_diff_row *rows, size_t count)
 {
-	const struct gt_view *views[] = { d->old.view, d->new.view };
 	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
 
-	for (int side = 0; side < 2; side++) {
+	for (size_t view = 0; view < views->count; view++) {
 		size_t used = 0;
 
 		for (size_t i = 0; i < count; i++)
-			if (view_of(d, &rows[i]) == views[side])
+			if (rows[i].view == views->list[view])
 				stacks[used++] = gt_diff_either(&rows[i])->stack;
-		gt_places_list(views[side]->frames, stacks, used);
+		gt_places_list(views->list[view]->frames, stacks, used);
 	}
 	free(stacks);
+}
+
+/* gt_places_list for these rows, of all recordings. */
+static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, size_t count)
+{
+	list_rows_of(&d->old.views, rows, count);
+	list_rows_of(&d->new.views, rows, count);
 }
 
 static size_t list_rises(const struct gt_view *v, const struct gt_diff_rise *rows, size_t count)
@@ -197,9 +197,17 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 	gt_head_gaps(p, v);
 }
 
+static bool side_has_gaps(const struct gt_diff_side *side)
+{
+	for (size_t i = 0; i < side->views.count; i++)
+		if (gt_head_has_gaps(side->views.list[i]->recording))
+			return true;
+	return false;
+}
+
 static bool has_gaps(const struct gt_diff *d)
 {
-	return gt_head_has_gaps(d->old.view->recording) || gt_head_has_gaps(d->new.view->recording);
+	return side_has_gaps(&d->old) || side_has_gaps(&d->new);
 }
 
 static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct gt_diff_row *row)
@@ -220,7 +228,7 @@ static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(e, row->before->bytes));
 	gt_print_end(p);
-	gt_stack_brief(p, view_of(d, row), hold->stack, FRAMES_SHOWN, 24);
+	gt_stack_brief(p, row->view, hold->stack, FRAMES_SHOWN, 24);
 }
 
 static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
@@ -285,8 +293,12 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 
 	gt_print_init(&p, out, &d->new.view->style);
 	gt_print_line(&p, GT_BOLD, "gputrack diff");
-	put_recording(&p, "old", &d->old);
-	put_recording(&p, "new", &d->new);
+	if (gt_diff_is_of_tests(d)) {
+		gt_diff_tests_text(d, &p);
+	} else {
+		put_recording(&p, "old", &d->old);
+		put_recording(&p, "new", &d->new);
+	}
 	for (int change = 0; change < GT_DIFF_COUNT; at += d->leaks.counts[change++]) {
 		size_t shown = d->leaks.counts[change] < most ? d->leaks.counts[change] : most;
 		size_t places = count_places(d, (enum gt_diff_change)change, false);
@@ -308,7 +320,8 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 				      d->leaks.counts[change] - shown);
 	}
 	most = top ? top : HOLDS_SHOWN;
-	put_peak(&p, d, most);
+	if (!gt_diff_is_of_tests(d))
+		put_peak(&p, d, most);
 	at = 0;
 	for (int change = 0; change < GT_DIFF_RISE_CHANGES; at += d->rise_counts[change++])
 		put_rises(&p, d, (enum gt_diff_rise_change)change, &d->rises[at], most);
@@ -321,28 +334,44 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 static void totals_json(struct gt_json *j, const char *key, const struct gt_diff_side *side)
 {
 	const struct gt_fate_sum *sums = side->fates, *leaked = &sums[GT_FATE_LEAKED];
-	const struct gt_ledger *l = side->view->ledger;
-	struct gt_tally total = gt_ledger_total(l);
+	uint64_t events = 0, created = 0, bytes = 0, failed = 0, held = 0, held_bytes = 0;
 
+	for (size_t i = 0; i < side->views.count; i++) {
+		const struct gt_ledger *l = side->views.list[i]->ledger;
+		struct gt_tally total = gt_ledger_total(l);
+
+		events += l->events;
+		created += total.created;
+		bytes += total.bytes_total;
+		failed += total.failed;
+		held += l->held.count;
+		held_bytes += l->held.device_bytes + l->held.host_bytes;
+	}
 	gt_json_line(j, key);
-	gt_json_uint(j, "events", l->events);
-	gt_json_uint(j, "created", total.created);
-	gt_json_uint(j, "created_bytes", total.bytes_total);
-	gt_json_uint(j, "failed", total.failed);
+	gt_json_uint(j, "events", events);
+	gt_json_uint(j, "created", created);
+	gt_json_uint(j, "created_bytes", bytes);
+	gt_json_uint(j, "failed", failed);
 	gt_json_uint(j, "leaked", leaked->count);
 	gt_json_uint(j, "leaked_bytes", leaked->device_bytes + leaked->host_bytes);
 	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
 		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
-	gt_json_uint(j, "held", l->held.count);
-	gt_json_uint(j, "held_bytes", l->held.device_bytes + l->held.host_bytes);
+	gt_json_uint(j, "held", held);
+	gt_json_uint(j, "held_bytes", held_bytes);
 	gt_shortage_json(j, "out_of_memory", side->view);
 	gt_json_end(j);
 }
 
-static void peak_json(struct gt_json *j, const char *key, const struct gt_view *v)
+/* Of several recordings, the highest. */
+static void peak_json(struct gt_json *j, const char *key, const struct gt_diff_side *side)
 {
-	const struct gt_ledger *l = v->ledger;
+	const struct gt_view *v = side->view;
+	const struct gt_ledger *l;
 
+	for (size_t i = 1; i < side->views.count; i++)
+		if (side->views.list[i]->ledger->peak_bytes > v->ledger->peak_bytes)
+			v = side->views.list[i];
+	l = v->ledger;
 	gt_json_line(j, key);
 	gt_json_int(j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(j, "device_bytes", l->peak_bytes);
@@ -390,8 +419,8 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt
 	}
 	sum_json(j, "old", row->before);
 	sum_json(j, "new", row->now);
-	gt_place_json(j, "place", view_of(d, row)->frames, leak->stack);
-	gt_stack_json(j, "stack", view_of(d, row)->frames, leak->stack);
+	gt_place_json(j, "place", row->view->frames, leak->stack);
+	gt_stack_json(j, "stack", row->view->frames, leak->stack);
 	gt_json_end(j);
 }
 
@@ -402,20 +431,22 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	gt_json_begin(&j, out);
 	gt_json_uint(&j, "schema", 1);
 	gt_json_text(&j, "analysis", "diff");
-	gt_json_text(&j, "old", gt_recording_path(d->old.view->recording));
-	gt_json_text(&j, "new", gt_recording_path(d->new.view->recording));
+	gt_json_text(&j, "old", d->old.name);
+	gt_json_text(&j, "new", d->new.name);
 	gt_json_bool(&j, "gaps", has_gaps(d));
 	gt_json_line(&j, "counts");
 	for (int change = 0; change < GT_DIFF_COUNT; change++)
 		gt_json_uint(&j, changes[change].name, d->leaks.counts[change]);
 	gt_json_end(&j);
+	if (gt_diff_is_of_tests(d))
+		gt_diff_tests_json(d, &j);
 	gt_json_object(&j, "totals");
 	totals_json(&j, "old", &d->old);
 	totals_json(&j, "new", &d->new);
 	gt_json_end(&j);
 	gt_json_object(&j, "peak");
-	peak_json(&j, "old", d->old.view);
-	peak_json(&j, "new", d->new.view);
+	peak_json(&j, "old", &d->old);
+	peak_json(&j, "new", &d->new);
 	gt_json_end(&j);
 	list_rows(d, d->holds.list, d->holds.count);
 	gt_json_array(&j, "at_peak");

@@ -110,6 +110,13 @@ void gt_growing_fini(struct gt_growing_sites *g)
 }
 
 /* They are few enough to search one by one. */
+void gt_growing_add_keys(struct gt_growing_sites *g, const struct gt_growing_sites *more)
+{
+	g->list = gt_realloc(g->list, (g->count + more->count) * sizeof *g->list);
+	for (size_t i = 0; i < more->count; i++)
+		g->list[g->count++] = (struct gt_growing){ .key = more->list[i].key };
+}
+
 bool gt_growing_has(const struct gt_growing_sites *g, uint64_t key)
 {
 	for (size_t i = 0; i < g->count; i++)

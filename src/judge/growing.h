@@ -41,6 +41,8 @@ struct gt_growing_sites {
 /* The growing sites of v->ledger; none if it did not follow growth. Without a limit none fails. */
 void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v, enum gt_by by);
 void gt_growing_fini(struct gt_growing_sites *g);
+/* Adds sites to `g`, by their keys alone: it can then be asked for them, and finished. */
+void gt_growing_add_keys(struct gt_growing_sites *g, const struct gt_growing_sites *more);
 bool gt_growing_has(const struct gt_growing_sites *g, uint64_t key);
 
 struct gt_growing_judge {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* junit.c - leaks as JUnit XML: one test case for each call site that leaked. */
+/*
+ * junit.c - leaks as JUnit XML: a suite for each recording, named after its test, and in it a case
+ * for each call site that leaked.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,16 @@
 #include "base/text.h"
 #include "replay/held.h"
 #include "replay/place.h"
+#include "judge/merged.h"
 #include "judge/verdict.h"
+
+/* A recording's suite while it is written. */
+struct suite {
+	const struct gt_view *v;
+	FILE *out;
+	char *test;
+	bool untracked_is_skipped; /* another recording tracked something */
+};
 
 static void attribute(FILE *out, const char *name, const char *value)
 {
@@ -64,16 +76,45 @@ static void put_place(FILE *out, const struct gt_view *v, uint32_t stack)
 	free(file);
 }
 
-static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak,
-		     const char *name)
+/*
+ * "opencl.buffer at load < step, src/load.c": without the line, and without folders that are not
+ * below a root, so that a case keeps its name in the next build. Where the file is not known, the
+ * module.
+ */
+static void open_site(const struct suite *s, const char *before, const struct gt_leak *leak,
+		      const struct gt_leak_distinction *how)
 {
-	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
+	char word[96], *name = gt_leak_full_name(s->v, leak, how), *text, *file = NULL;
+	struct gt_place place;
 
-	gt_select_word(class + strlen(class), sizeof class - strlen(class), (enum gt_api)leak->api,
-		       (enum gt_kind)leak->kind);
-	open_case(out, class, name);
-	put_place(out, v, leak->stack);
-	fputs(">\n", out);
+	gt_place_init(&place, s->v->frames, leak->stack);
+	if (place.frame.file)
+		file = gt_frame_file(s->v, &place.frame);
+	else if (place.frame.function && place.frame.module)
+		file = gt_strdup(gt_path_name(place.frame.module));
+	gt_place_fini(&place);
+	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	if (asprintf(&text, "%s%s at %s%s%s", before, word, name, file ? ", " : "",
+		     !file        ? "" :
+		     *file == '/' ? gt_path_name(file) :
+				    file) < 0)
+		text = gt_strdup(name);
+	open_case(s->out, s->test, text);
+	put_place(s->out, s->v, leak->stack);
+	fputs(">\n", s->out);
+	free(text);
+	free(file);
+	free(name);
+}
+
+static void put_leak(const struct suite *s, const struct gt_leak *leak,
+		     const struct gt_leak_distinction *how)
+{
+	const struct gt_view *v = s->v;
+	char *excuse = gt_leak_excuse(v, leak), *text;
+	FILE *out = s->out;
+
+	open_site(s, "", leak, how);
 	text = gt_leak_text(v, leak);
 	if (gt_verdict_fails(v->verdict, leak))
 		put_result(out, "failure", "leak", text);
@@ -86,17 +127,12 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	free(excuse);
 }
 
-static void put_growing(FILE *out, const struct gt_view *v, const struct gt_growing *one,
-			const char *name)
+static void put_growing(const struct suite *s, const struct gt_growing *one)
 {
-	char class[96] = "gputrack.growth.", *text = gt_growing_title(v, one);
-	char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
+	char *text = gt_growing_title(s->v, one);
+	char *excuse = gt_growing_excuse(one, s->v->verdict->options.baseline_path);
+	FILE *out = s->out;
 
-	gt_select_word(class + strlen(class), sizeof class - strlen(class),
-		       (enum gt_api)one->site->api, (enum gt_kind)one->site->kind);
-	open_case(out, class, name);
-	put_place(out, v, one->site->stack);
-	fputs(">\n", out);
 	if (one->fails)
 		put_result(out, "failure", "growth", text);
 	else
@@ -107,9 +143,9 @@ static void put_growing(FILE *out, const struct gt_view *v, const struct gt_grow
 }
 
 /* Named as leaks at the same places would be. */
-static void put_all_growing(FILE *out, const struct gt_view *v)
+static void put_all_growing(const struct suite *s)
 {
-	const struct gt_growing_sites *growing = &v->verdict->growing;
+	const struct gt_growing_sites *growing = &s->v->verdict->growing;
 	struct gt_leaks places = { .list = gt_alloc(growing->count * sizeof *places.list),
 				   .count = growing->count };
 	struct gt_leak_distinction *names;
@@ -123,22 +159,22 @@ static void put_all_growing(FILE *out, const struct gt_view *v)
 						   .function = site->function,
 						   .stack = site->stack };
 	}
-	names = gt_leaks_distinguish(&places, v);
+	names = gt_leaks_distinguish(&places, s->v);
 	for (size_t i = 0; i < growing->count; i++) {
-		char *name = gt_leak_full_name(v, &places.list[i], &names[i]);
-
-		put_growing(out, v, &growing->list[i], name);
-		free(name);
+		open_site(s, "growth of ", &places.list[i], &names[i]);
+		put_growing(s, &growing->list[i]);
 	}
 	free(names);
 	free(places.list);
 }
 
 /* A case for the whole program; `text` NULL: it passed. */
-static void put_whole(FILE *out, const char *name, const char *element, const char *type,
-		      const char *text)
+static void put_whole(const struct suite *s, const char *name, const char *element,
+		      const char *type, const char *text)
 {
-	open_case(out, "gputrack", name);
+	FILE *out = s->out;
+
+	open_case(out, s->test, name);
 	if (!text) {
 		fputs("/>\n", out);
 		return;
@@ -148,23 +184,25 @@ static void put_whole(FILE *out, const char *name, const char *element, const ch
 	fputs("    </testcase>\n", out);
 }
 
-static void put_wholes(FILE *out, const struct gt_view *v)
+static void put_wholes(const struct suite *s)
 {
-	const struct gt_verdict *verdict = v->verdict;
-	char *held = gt_held_line(v->ledger);
+	const struct gt_verdict *verdict = s->v->verdict;
+	char *held = gt_held_line(s->v->ledger);
 
-	put_whole(out, "leaks", "error",
-		  verdict->outcome == GT_OUTCOME_UNTRACKED ? "untracked" : "unsure",
-		  verdict->doubt);
+	if (verdict->outcome == GT_OUTCOME_UNTRACKED && s->untracked_is_skipped)
+		put_whole(s, "leaks", "skipped", NULL, verdict->doubt);
+	else
+		put_whole(s, "leaks", "error",
+			  verdict->outcome == GT_OUTCOME_UNTRACKED ? "untracked" : "unsure",
+			  verdict->doubt);
 	if (verdict->options.max_peak)
-		put_whole(out, "peak", "failure", "peak",
-			  verdict->over_peak ? verdict->peak : NULL);
+		put_whole(s, "peak", "failure", "peak", verdict->over_peak ? verdict->peak : NULL);
 	if (verdict->options.growth && !verdict->growing.count)
-		put_whole(out, "growth", "failure", "growth", NULL);
+		put_whole(s, "growth", "failure", "growth", NULL);
 	if (gt_limits_of_residue(verdict->options.limits))
-		put_whole(out, "residue", "failure", "residue", verdict->residue);
+		put_whole(s, "residue", "failure", "residue", verdict->residue);
 	if (held)
-		put_whole(out, "held by libraries", "skipped", NULL, held);
+		put_whole(s, "held by libraries", "skipped", NULL, held);
 	free(held);
 }
 
@@ -172,8 +210,9 @@ struct counts {
 	size_t tests, failures, errors, skipped;
 };
 
-static struct counts count_cases(const struct gt_view *v)
+static struct counts count_cases(const struct gt_view *v, bool untracked_is_skipped)
 {
+	bool skipped = untracked_is_skipped && v->verdict->outcome == GT_OUTCOME_UNTRACKED;
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const struct gt_verdict_options *asked = &v->verdict->options;
 	const struct gt_growing_sites *growing = &v->verdict->growing;
@@ -182,8 +221,8 @@ static struct counts count_cases(const struct gt_view *v)
 			 !!asked->max_peak + gt_limits_of_residue(asked->limits) +
 			 !!v->ledger->held.count,
 		.failures = !!v->verdict->residue + v->verdict->over_peak + growing->failing,
-		.errors = !!v->verdict->doubt,
-		.skipped = !!v->ledger->held.count,
+		.errors = v->verdict->doubt && !skipped,
+		.skipped = !!v->ledger->held.count + skipped,
 	};
 
 	for (size_t i = 0; i < leaks->count; i++) {
@@ -203,41 +242,101 @@ static struct counts count_cases(const struct gt_view *v)
 	return c;
 }
 
-void gt_leaks_junit(const struct gt_view *v, FILE *out)
+static void put_property(FILE *out, const char *name, const char *value)
 {
-	const struct gt_leaks *leaks = &v->verdict->leaks;
-	struct gt_leak_distinction *names = gt_leaks_distinguish(leaks, v);
-	struct counts c = count_cases(v);
-	uint64_t ns = 0;
-	char counts[128], moment[GT_FORMAT_MAX];
+	fputs("      <property", out);
+	attribute(out, "name", name);
+	attribute(out, "value", value);
+	fputs("/>\n", out);
+}
 
-	gt_leaks_list_places(leaks, v);
-	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
-	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", c.tests,
-		 c.failures, c.errors);
-	fprintf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
-		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
-		"\"",
-		counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
-	/* JUnit's timestamps have no time zone: cut it off */
-	gt_format_moment(moment, gt_recording_start_real_ns(v->recording));
-	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
-	attribute(out, "timestamp", moment);
-	attribute(out, "hostname", gt_recording_info(v->recording, "host"));
-	fputs(">\n    <properties>\n      <property name=\"command\"", out);
-	attribute(out, "value", gt_recording_info(v->recording, "command"));
-	fputs("/>\n      <property name=\"recording\"", out);
-	attribute(out, "value", gt_recording_path(v->recording));
-	fputs("/>\n    </properties>\n", out);
-	put_wholes(out, v);
-	for (size_t i = 0; i < leaks->count; i++) {
-		char *name = gt_leak_full_name(v, &leaks->list[i], &names[i]);
+static void put_properties(const struct suite *s)
+{
+	const struct gt_verdict *verdict = s->v->verdict;
+	const struct gt_ledger *l = s->v->ledger;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} figures[] = {
+		{ "events", l->events },
+		{ "created", gt_ledger_total(l).created },
+		{ "leaked", verdict->counted.count },
+		{ "leaked_bytes", verdict->counted.bytes },
+		{ "peak_bytes", verdict->peak_bytes },
+	};
+	char text[24];
 
-		put_leak(out, v, &leaks->list[i], name);
-		free(name);
+	fputs("    <properties>\n", s->out);
+	put_property(s->out, "command", gt_recording_info(s->v->recording, "command"));
+	put_property(s->out, "recording", gt_recording_path(s->v->recording));
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+		snprintf(text, sizeof text, "%" PRIu64, figures[i].value);
+		put_property(s->out, figures[i].name, text);
 	}
+	fputs("    </properties>\n", s->out);
+}
+
+static void put_counts(FILE *out, const struct counts *c)
+{
+	fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", c->tests, c->failures,
+		c->errors);
+}
+
+static void put_suite(const struct suite *s)
+{
+	const struct gt_recording *recording = s->v->recording;
+	const struct gt_leaks *leaks = &s->v->verdict->leaks;
+	struct gt_leak_distinction *names = gt_leaks_distinguish(leaks, s->v);
+	struct counts c = count_cases(s->v, s->untracked_is_skipped);
+	char moment[GT_FORMAT_MAX];
+	uint64_t ns = 0;
+
+	gt_leaks_list_places(leaks, s->v);
+	gt_count_parse(gt_recording_info(recording, "duration_ns"), &ns);
+	fputs("  <testsuite", s->out);
+	attribute(s->out, "name", s->test);
+	put_counts(s->out, &c);
+	fprintf(s->out, " skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64 "\"", c.skipped,
+		ns / 1000000000, ns / 1000000 % 1000);
+	/* JUnit's timestamps have no time zone: cut it off */
+	gt_format_moment(moment, gt_recording_start_real_ns(recording));
+	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
+	attribute(s->out, "timestamp", moment);
+	attribute(s->out, "hostname", gt_recording_info(recording, "host"));
+	fputs(">\n", s->out);
+	put_properties(s);
+	put_wholes(s);
+	for (size_t i = 0; i < leaks->count; i++)
+		put_leak(s, &leaks->list[i], &names[i]);
 	free(names);
-	put_all_growing(out, v);
-	fputs("  </testsuite>\n</testsuites>\n", out);
+	put_all_growing(s);
+	fputs("  </testsuite>\n", s->out);
+}
+
+void gt_leaks_junit(const struct gt_views *views, FILE *out)
+{
+	struct counts all = { 0 };
+	bool tracked = false;
+
+	for (size_t i = 0; i < views->count; i++)
+		tracked |= views->list[i]->verdict->outcome != GT_OUTCOME_UNTRACKED;
+	for (size_t i = 0; i < views->count; i++) {
+		struct counts c = count_cases(views->list[i], tracked);
+
+		all.tests += c.tests;
+		all.failures += c.failures;
+		all.errors += c.errors;
+	}
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
+	put_counts(out, &all);
+	fputs(">\n", out);
+	for (size_t i = 0; i < views->count; i++) {
+		struct suite s = { views->list[i], out,
+				   gt_test_name(gt_recording_path(views->list[i]->recording)),
+				   tracked };
+
+		put_suite(&s);
+		free(s.test);
+	}
+	fputs("</testsuites>\n", out);
 }

@@ -415,9 +415,14 @@ bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame)
 
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
 {
+	struct gt_own *own = gt_frames_own(v->frames);
 	const char *here = gt_style_relative(&v->style, frame->file);
+	const char *rooted = gt_own_file(own, frame);
 
-	return gt_strdup(here == frame->file ? gt_own_file(gt_frames_own(v->frames), frame) : here);
+	/* a root that the user named goes before the folder that gputrack happens to run in */
+	if (here == frame->file || (gt_own_has_roots(own) && rooted != frame->file))
+		return gt_strdup(rooted);
+	return gt_strdup(here);
 }
 
 /* Without a function the module, not the offset: that changes with every build. */

@@ -71,12 +71,12 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak);
 /* Why it does not count: "suppressed by FILE:LINE leak:…", "already in OLD.gt"; NULL: it counts. */
 char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
 
-/* All leaks, for continuous integration; these need v->verdict. */
-gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
-
 /* gt_place_frame for the place that held most at the peak; false: none. */
 bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame);
-/* A frame's file, relative to the current folder or else to a root; the caller frees it. */
+/*
+ * A frame's file: relative to --root if that was given, else to the current folder, else to the
+ * folder that was recorded in. The caller frees it.
+ */
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame);
 /* A name for the site: its place's function, else its module, else the API's. The caller frees it.
  */

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "replay/held.h"
 #include "replay/place.h"
+#include "judge/merged.h"
 #include "judge/verdict.h"
 
 enum { WORD_SIZE = 96 };
@@ -209,43 +210,62 @@ static void put_growing(struct gt_json *j, const struct gt_view *v, const struct
 	free(excuse);
 }
 
-/* A result for the whole program, not for a call site. */
-static void put_whole(struct gt_json *j, const struct gt_view *v, const char *rule,
-		      const struct gt_frame *frame, const char *text)
+/* A result for a whole recording, not for a call site; of several, it names the test. */
+static void put_whole(struct gt_json *j, const struct gt_views *views, size_t view,
+		      const char *rule, const struct gt_frame *frame, const char *text)
 {
+	const struct gt_view *v = views->list[view];
+	char *test = gt_test_name(gt_recording_path(v->recording)), *named = NULL, *words = NULL;
+
+	if (views->count > 1 && (asprintf(&named, "%s: %s", test, text) < 0 ||
+				 asprintf(&words, "%s %s", rule, test) < 0))
+		named = words = NULL;
 	gt_json_object(j, NULL);
 	gt_json_text(j, "ruleId", rule);
 	gt_json_text(j, "level", "error");
 	if (v->verdict->options.baseline)
 		gt_json_text(j, "baselineState", "new"); /* a baseline has no limits */
-	message(j, "message", text);
+	message(j, "message", named ? named : text);
 	gt_json_array(j, "locations");
 	if (frame)
 		location(j, NULL, v, frame);
 	gt_json_end(j);
 	gt_json_line(j, "partialFingerprints");
-	put_hash(j, "gputrackSite/v1", rule);
+	put_hash(j, "gputrackSite/v1", words ? words : rule);
 	gt_json_end(j);
 	gt_json_array(j, "suppressions");
 	gt_json_end(j);
 	gt_json_end(j);
+	free(words);
+	free(named);
+	free(test);
 }
 
-static void put_results(struct gt_json *j, const struct gt_view *v)
+/* What is said of one recording, not of a call site that several may have. */
+static void put_recording(struct gt_json *j, const struct gt_views *views, size_t view)
 {
+	const struct gt_view *v = views->list[view];
 	const struct gt_verdict *verdict = v->verdict;
 	struct gt_frame frame;
 
-	gt_leaks_list_places(&verdict->leaks, v);
-	gt_json_array(j, "results");
-	for (size_t i = 0; i < verdict->leaks.count; i++)
-		put_result(j, v, &verdict->leaks.list[i]);
 	for (size_t i = 0; i < verdict->growing.count; i++)
-		put_growing(j, v, &verdict->growing.list[i]);
+		if (!gt_views_grew_before(views, view, verdict->growing.list[i].key))
+			put_growing(j, v, &verdict->growing.list[i]);
 	if (verdict->over_peak)
-		put_whole(j, v, "peak", gt_peak_frame(v, &frame) ? &frame : NULL, verdict->peak);
+		put_whole(j, views, view, "peak", gt_peak_frame(v, &frame) ? &frame : NULL,
+			  verdict->peak);
 	if (verdict->residue)
-		put_whole(j, v, "residue", NULL, verdict->residue);
+		put_whole(j, views, view, "residue", NULL, verdict->residue);
+}
+
+static void put_results(struct gt_json *j, const struct gt_views *views, const struct gt_merged *m)
+{
+	gt_merged_list_places(m, views);
+	gt_json_array(j, "results");
+	for (size_t i = 0; i < m->leaks.count; i++)
+		put_result(j, views->list[m->from[i]], &m->leaks.list[i]);
+	for (size_t i = 0; i < views->count; i++)
+		put_recording(j, views, i);
 	gt_json_end(j);
 }
 
@@ -258,15 +278,18 @@ static void put_rule(struct gt_json *j, const char *id, const char *text)
 }
 
 /* One rule for each API and kind that leaked, and for the limits that were set. */
-static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
+static void put_rules(struct gt_json *j, const struct gt_views *views, const struct gt_leaks *leaks)
 {
-	const struct gt_leaks *leaks = &verdict->leaks;
+	const struct gt_verdict *verdict = views->list[0]->verdict; /* all have the same limits */
 	struct gt_select listed = { 0 };
+	bool grows = verdict->options.growth;
 
+	for (size_t i = 0; i < views->count; i++)
+		grows |= views->list[i]->verdict->growing.count > 0;
 	gt_json_array(j, "rules");
 	if (verdict->options.max_peak)
 		put_rule(j, "peak", "peak device memory exceeds --max-peak");
-	if (verdict->options.growth || verdict->growing.count)
+	if (grows)
 		put_rule(j, "growth", "a call site holds more and more while the program runs");
 	if (gt_limits_of_residue(verdict->options.limits))
 		put_rule(j, "residue", "memory the driver kept after resources were destroyed");
@@ -299,7 +322,6 @@ static void put_invocation(struct gt_json *j, const struct gt_view *v)
 	const char *doubt = v->verdict->doubt;
 	char *held = gt_held_line(v->ledger);
 
-	gt_json_array(j, "invocations");
 	gt_json_object(j, NULL);
 	gt_json_bool(j, "executionSuccessful", !doubt);
 	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
@@ -313,13 +335,14 @@ static void put_invocation(struct gt_json *j, const struct gt_view *v)
 		gt_json_end(j);
 	free(held);
 	gt_json_end(j);
-	gt_json_end(j);
 }
 
-void gt_leaks_sarif(const struct gt_view *v, FILE *out)
+void gt_leaks_sarif(const struct gt_views *views, FILE *out)
 {
+	struct gt_merged m;
 	struct gt_json j;
 
+	gt_merged_init(&m, views);
 	gt_json_begin(&j, out);
 	gt_json_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
 	gt_json_text(&j, "version", "2.1.0");
@@ -329,13 +352,17 @@ void gt_leaks_sarif(const struct gt_view *v, FILE *out)
 	gt_json_object(&j, "driver");
 	gt_json_text(&j, "name", "gputrack");
 	gt_json_text(&j, "version", GT_VERSION);
-	put_rules(&j, v->verdict);
+	put_rules(&j, views, &m.leaks);
 	gt_json_end(&j);
 	gt_json_end(&j);
-	put_invocation(&j, v);
+	gt_json_array(&j, "invocations");
+	for (size_t i = 0; i < views->count; i++)
+		put_invocation(&j, views->list[i]);
+	gt_json_end(&j);
 	gt_json_text(&j, "columnKind", "unicodeCodePoints");
-	put_results(&j, v);
+	put_results(&j, views, &m);
 	gt_json_end(&j);
 	gt_json_end(&j);
 	gt_json_finish(&j);
+	gt_merged_fini(&m);
 }

@@ -19,6 +19,11 @@ static const char *const outcome_names[] = {
 	[GT_OUTCOME_PEAK] = "peak",           [GT_OUTCOME_GROWING] = "growing",
 };
 
+const char *gt_outcome_name(enum gt_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
 static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
 {
 	sum->count += count;
@@ -387,8 +392,9 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
 	}
 }
 
-static void put_suppressions(const struct gt_suppressions *list, struct gt_printer *p)
+void gt_verdict_suppressions(const struct gt_verdict *verdict, struct gt_printer *p)
 {
+	const struct gt_suppressions *list = verdict->options.suppressions;
 	char text[2 * GT_FORMAT_MAX];
 
 	for (size_t i = 0; list && i < list->count; i++) {
@@ -482,7 +488,7 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)
 	if (verdict->options.baseline)
 		gt_print_wrap(p, GT_PLAIN, 2, "not counted, already in %s: %s",
 			      verdict->options.baseline_path, put_sum(text, &verdict->known));
-	put_suppressions(verdict->options.suppressions, p);
+	gt_verdict_suppressions(verdict, p);
 }
 
 static void sum_json(struct gt_json *j, const char *key, const struct gt_sum *sum)
@@ -499,7 +505,7 @@ void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
 	const struct gt_limits *limits = verdict->options.limits;
 
 	gt_json_object(j, "verdict");
-	gt_json_text(j, "outcome", outcome_names[verdict->outcome]);
+	gt_json_text(j, "outcome", gt_outcome_name(verdict->outcome));
 	sum_json(j, "counted", &verdict->counted);
 	sum_json(j, "suppressed", &verdict->suppressed);
 	sum_json(j, "known", &verdict->known);

@@ -77,5 +77,9 @@ bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *le
 void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p);
 /* A few lines: the outcome, what exceeded which limit, what was not counted and why. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p);
+/* What was suppressed, and suppressions that match nothing: a line each. */
+void gt_verdict_suppressions(const struct gt_verdict *verdict, struct gt_printer *p);
+/* "passed", "leaked", …: as in JSON. */
+const char *gt_outcome_name(enum gt_outcome outcome);
 /* The same as an object "verdict". */
 void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j);

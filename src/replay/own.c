@@ -498,6 +498,11 @@ static const char *below_moved(const char *path)
 	return path;
 }
 
+bool gt_own_has_roots(const struct gt_own *o)
+{
+	return o->rules.roots && *o->rules.roots;
+}
+
 const char *gt_own_file(struct gt_own *o, const struct gt_frame *frame)
 {
 	const char *path = frame->file, *shortest = path;

@@ -38,6 +38,8 @@ void gt_own_free(struct gt_own *o);
  */
 bool gt_own_add_program(struct gt_own *o, const char *path, const char *folder);
 
+/* True if the user has named roots. */
+bool gt_own_has_roots(const struct gt_own *o);
 bool gt_own_is(struct gt_own *o, const struct gt_frame *frame);
 /* True for a program that was recorded, a library beside it and one below a root. */
 bool gt_own_has_module(struct gt_own *o, const char *path);

@@ -325,9 +325,9 @@ static bool frames_match(const char *pattern, bool at_first, const struct gt_fra
 	return true;
 }
 
-/* `function` is the API's, which the innermost frame calls. */
-static bool stack_matches(const char *pattern, const char *function, const struct gt_frame *frames,
-			  size_t count)
+/* `function` is what the innermost frame calls. */
+bool gt_pattern_matches_stack(const char *pattern, const char *function,
+			      const struct gt_frame *frames, size_t count)
 {
 	struct part part = part_of(pattern);
 
@@ -345,7 +345,7 @@ struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enu
 		struct gt_suppression *one = &s->list[i];
 
 		if (one->what.has[api][kind] &&
-		    stack_matches(one->pattern, function, frames, count))
+		    gt_pattern_matches_stack(one->pattern, function, frames, count))
 			return one;
 	}
 	return NULL;

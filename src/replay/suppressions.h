@@ -47,6 +47,9 @@ void gt_suppressions_fini(struct gt_suppressions *s);
 
 /* True when the pattern matches `name`. */
 bool gt_pattern_matches(const char *pattern, const char *name);
+/* True when it matches a stack, as the pattern of a line does; `function` is the API's. */
+bool gt_pattern_matches_stack(const char *pattern, const char *function,
+			      const struct gt_frame *frames, size_t count);
 /* The first library that a suppression names, as a pattern; NULL: none. The caller frees it. */
 char *gt_suppression_library(const struct gt_suppression *s);
 

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "judge/leaks.h"
 #include "replay/replay.h"
 
 #define ANALYSIS(name_, traits_, help)                                                             \
@@ -111,16 +110,31 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 	}
 }
 
+void gt_analysis_write_ci(enum gt_form form, const struct gt_views *views, FILE *out)
+{
+	static gt_views_fn *const writers[GT_FORM_COUNT] = {
+		[GT_FORM_JUNIT] = gt_leaks_junit,
+		[GT_FORM_SARIF] = gt_leaks_sarif,
+		[GT_FORM_GITHUB] = gt_leaks_github,
+		[GT_FORM_GITLAB] = gt_leaks_gitlab,
+	};
+
+	writers[form](views, out);
+}
+
 void gt_analysis_write(const struct gt_analysis *a, enum gt_form form, const struct gt_view *v,
 		       FILE *out)
 {
-	gt_view_fn *const writers[GT_FORM_COUNT] = {
-		[GT_FORM_TEXT] = a->text,         [GT_FORM_JSON] = a->json,
-		[GT_FORM_TSV] = a->tsv,           [GT_FORM_JUNIT] = gt_leaks_junit,
-		[GT_FORM_SARIF] = gt_leaks_sarif, [GT_FORM_GITHUB] = gt_leaks_github,
+	gt_view_fn *const writers[] = {
+		[GT_FORM_TEXT] = a->text,
+		[GT_FORM_JSON] = a->json,
+		[GT_FORM_TSV] = a->tsv,
 	};
 
-	writers[form](v, out);
+	if (form < GT_FORM_JUNIT)
+		writers[form](v, out);
+	else
+		gt_analysis_write_ci(form, &(struct gt_views){ &v, 1 }, out);
 }
 
 void gt_analysis_fini(struct gt_replayed *replayed)

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "replay/view.h"
+#include "judge/merged.h"
 
 /* Traits of a row of analyses.def. */
 enum gt_analysis_trait {
@@ -32,6 +32,7 @@ enum gt_form {
 	GT_FORM_JUNIT,
 	GT_FORM_SARIF,
 	GT_FORM_GITHUB,
+	GT_FORM_GITLAB,
 	GT_FORM_COUNT
 };
 
@@ -68,4 +69,6 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 			enum gt_form form, struct gt_view *v);
 void gt_analysis_write(const struct gt_analysis *a, enum gt_form form, const struct gt_view *v,
 		       FILE *out);
+/* One of the forms for continuous integration, of any number of recordings. */
+void gt_analysis_write_ci(enum gt_form form, const struct gt_views *views, FILE *out);
 void gt_analysis_fini(struct gt_replayed *replayed);

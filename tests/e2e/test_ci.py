@@ -190,7 +190,7 @@ def test_growth_fails_if_asked_in_every_form(case):
     for options, element, level, mark in (((), "system-out", "note", "warning"),
                                           (("--fail-on-growth",), "failure", "error", "error")):
         grows = [test for test in xml.fromstring(form("junit", *options)).iter("testcase")
-                 if test.get("classname") == "gputrack.growth.opencl.buffer"]
+                 if test.get("name").startswith("growth of opencl.buffer at ")]
         assert [[part.tag for part in test] for test in grows] == [[element]]
         assert grows[0].get("file").endswith(("opencl.h", "service.c")), grows[0].attrib
         result, = json.loads(form("sarif", *options))["runs"][0]["results"]
@@ -303,7 +303,7 @@ def test_suppressions_for_functions_with_very_long_names_work(case):
 
 
 def test_tracking_nothing_does_not_pass(case):
-    for how in ("junit", "sarif", "github", "text", "json"):
+    for how in ("junit", "sarif", "github", "gitlab", "text", "json"):
         case.gputrack("run", "-q", "-o", "n.gt", "/bin/true")
         done = case.gputrack("report", "n.gt", "--fail-on-leak", "--format", how)
         assert done.status == 24 and "nothing was tracked, so gputrack cannot tell whether" in done.err, (how, done.err)
@@ -336,12 +336,13 @@ def test_junit(case):
     done = case.gputrack("report", "j.gt", "--format", "junit", "--fail-on-leak=memory",
                          "--suppressions", "s.supp", "-o", "out.xml")
     assert done.status == 23 and done.out == ""
-    results = {one.get("name"): one[0].tag if len(one) else "passed"
-               for one in junit_cases(case.path("out.xml").read_text())}
-    assert results == {"leaks": "passed", "keep_buffer": "failure", "third": "skipped",
-                       "forget_events": "system-out"}, results
-    one = [c for c in junit_cases(case.path("out.xml").read_text())
-           if c.get("name") == "keep_buffer"][0]
+    cases = junit_cases(case.path("out.xml").read_text())
+    assert {one.get("classname") for one in cases} == {"j"}
+    results = {one.get("name"): one[0].tag if len(one) else "passed" for one in cases}
+    assert results == {"leaks": "passed", "opencl.buffer at keep_buffer, app.c": "failure",
+                       "opencl.buffer at third, app.c": "skipped",
+                       "opencl.event at forget_events, app.c": "system-out"}, results
+    one = [c for c in cases if "keep_buffer" in c.get("name")][0]
     assert one.get("file") == "app.c" and int(one.get("line")) > 5
     assert one[0].get("message") == ("1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB, at "
                                      f"keep_buffer app.c:{one.get('line')}")
@@ -355,8 +356,83 @@ def test_a_junit_reader_accepts_the_file(case):
                   "--suppressions", "s.supp", "-o", "out.xml")
     told = readers.check(case, "junit", case.path("out.xml"))
     assert {name: results for name, _, results in told["cases"]} == {
-        "leaks": [], "keep_buffer": ["failure"], "third": ["skipped"], "forget_events": []}, told
+        "leaks": [], "opencl.buffer at keep_buffer, app.c": ["failure"],
+        "opencl.buffer at third, app.c": ["skipped"],
+        "opencl.event at forget_events, app.c": []}, told
     assert (told["tests"], told["failures"], told["errors"]) == (4, 1, 0), told
+
+
+def night(case):
+    """Two runs of three tests, and of one that uses no GPU; the second run is of a newer build."""
+    for run, (third, events) in enumerate((("old_way", 5), ("new_way", 8)), 1):
+        build(case, 0, third, events)
+        for test in ("app", "other"):
+            assert record(case, f"night/{run}/{test}.gt").status == 0
+        assert case.gputrack("run", "-q", "-o", f"night/{run}/nogpu.gt", "/bin/true").status == 0
+
+
+def test_many_recordings_get_one_verdict(case):
+    """Each leak once, with the tests and runs that have it; a test without a GPU is skipped."""
+    for folder in ("night/1", "night/2"):
+        case.path(folder).mkdir(parents=True)
+    night(case)
+    done = case.gputrack("report", "night", "--fail-on-leak")
+    assert done.status == 23 and "FAILED 2 of 3 tests" in done.err, done.err
+    assert done.out.count("keep_buffer  app.c:") == 1 and "in app, other\n" in done.out, done.out
+    assert "in app (1 of 2 runs), other (1 of 2 runs)" in done.out
+    told = json.loads(case.gputrack("report", "night", "--format", "json").out)
+    readers.check_report(case, told)
+    assert [(t["test"], t["runs"], t["outcome"]) for t in told["tests"]] == \
+        [("app", 2, "leaked"), ("nogpu", 2, "untracked"), ("other", 2, "leaked")]
+    assert {leak["stack"][0]["function"]: (leak["count"], len(leak["tests"]))
+            for leak in told["groups"]} == {"keep_buffer": (1, 2), "forget_events": (8, 2),
+                                            "old_way": (1, 2), "new_way": (1, 2)}
+    # only what the same test did not leak in the baseline, and nothing of a test it lacks
+    known = case.gputrack("report", "night/2", "--baseline", "night/1", "--fail-on-leak",
+                          "--format", "gitlab")
+    assert known.status == 23, known.err
+    found = json.loads(known.out)
+    assert sorted(one["description"].split(" at ")[1].split()[0] for one in found) == \
+        ["forget_events", "new_way"], found
+    assert all(one["location"] == {"path": "app.c", "lines": one["location"]["lines"]} and
+               one["severity"] == "critical" for one in found), found
+    for run in ("1", "2"):
+        shutil.rmtree(case.path(f"night/{run}/other.gt"))
+    root = xml.fromstring(case.gputrack("report", "night", "--format", "junit").out)
+    assert [(s.get("name"), s.get("errors"), s.get("skipped")) for s in root] == \
+        [("app", "0", "0"), ("app", "0", "0"), ("nogpu", "0", "1"), ("nogpu", "0", "1")]
+    assert {p.get("name") for p in root[0].iter("property")} >= {"peak_bytes", "leaked_bytes"}
+    path = case.path("night.sarif")
+    case.gputrack("report", "night", "--format", "sarif", "-o", path)
+    assert len(check_sarif(json.loads(path.read_text()))) == 4
+    diff = case.gputrack("diff", "night/1", "night/2", "--format", "json")
+    assert diff.status == 23 and ("new", "new_way") in sites(diff)
+    readers.check_report(case, json.loads(diff.out))
+    case.gputrack("suppress", "night", "-o", "all.supp")
+    assert case.gputrack("report", "night", "--fail-on-leak", "--suppressions",
+                         "all.supp").status == 0
+    case.gputrack("suppress", "night", "--only", "way$", "-o", "ways.supp")
+    left = case.gputrack("report", "night", "--suppressions", "ways.supp", "--format", "json")
+    assert sorted(g["stack"][0]["function"] for g in json.loads(left.out)["groups"]) == \
+        ["forget_events", "keep_buffer"]
+    readers.check(case, "sarif", path)
+
+
+def test_paths_are_relative_to_the_root_where_the_build_is_elsewhere(case):
+    case.path("project/src").mkdir(parents=True)
+    case.path("elsewhere").mkdir()
+    source = case.path("project/src/app.c")
+    source.write_text(PROGRAM % {"lines": "", "third": "third", "events": 1})
+    done = case.run(shutil.which("cc") or case.skip("there is no compiler"), "-g", source, "-o",
+                    case.path("elsewhere/app"), "-lOpenCL")
+    assert done.status == 0, done.err
+    assert case.gputrack("run", "-q", "-o", "r.gt", case.path("elsewhere/app"),
+                         env=case.pocl()).status == 0
+    for form, wanted in (("github", "file=src/app.c,line="), ("junit", 'file="src/app.c" line='),
+                         ("gitlab", '"path": "src/app.c"'), ("sarif", '"uri": "src/app.c"')):
+        out = case.gputrack("report", "r.gt", "--format", form, "--root", "project").out
+        assert wanted in out and "project" not in out.replace(str(source), ""), out
+        assert wanted not in case.gputrack("report", "r.gt", "--format", form).out
 
 
 def check_sarif(log):

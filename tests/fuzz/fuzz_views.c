@@ -9,9 +9,24 @@
 #include "page/page.h"
 #include "replay/replay.h"
 #include "report/analyses.h"
+#include "report/tests.h"
 #include "judge/verdict.h"
 
 static FILE *nowhere;
+
+/* A recording twice, as runs of one test. */
+static void draw_tests(const struct gt_view *v)
+{
+	struct gt_views twice = { (const struct gt_view *[]){ v, v }, 2 };
+	struct gt_tests tests;
+
+	gt_tests_init(&tests, &twice);
+	gt_tests_text(&tests, &twice, true, nowhere);
+	gt_tests_json(&tests, &twice, nowhere);
+	for (int form = GT_FORM_JUNIT; form < GT_FORM_COUNT; form++)
+		gt_analysis_write_ci((enum gt_form)form, &twice, nowhere);
+	gt_tests_fini(&tests);
+}
 
 static void draw_judged(const struct gt_analysis *a, struct gt_view *v)
 {
@@ -24,6 +39,7 @@ static void draw_judged(const struct gt_analysis *a, struct gt_view *v)
 	v->verdict = &verdict;
 	for (int form = 0; form < GT_FORM_COUNT; form++)
 		gt_analysis_write(a, (enum gt_form)form, v, nowhere);
+	draw_tests(v);
 	v->verdict = NULL;
 	gt_verdict_fini(&verdict);
 	gt_limits_fini(&limits);
@@ -46,16 +62,19 @@ static void draw_diff(struct gt_view *v)
 {
 	struct gt_ledger *ledger =
 		gt_replay_run(v->recording, &(struct gt_replay){ .growth = true });
+	struct gt_views views = { (const struct gt_view *[]){ v, v }, 1 };
 	struct gt_diff *diff;
 
 	v->ledger = ledger;
-	diff = gt_diff_new();
-	gt_diff_take(diff, GT_DIFF_OF_OLD, v);
-	gt_diff_take(diff, GT_DIFF_OF_NEW, v);
-	gt_diff_compare(diff, NULL);
-	gt_diff_text(diff, nowhere);
-	gt_diff_json(diff, nowhere);
-	gt_diff_free(diff);
+	for (; views.count <= 2; views.count++) {
+		diff = gt_diff_new();
+		gt_diff_take(diff, GT_DIFF_OF_OLD, "old", &views);
+		gt_diff_take(diff, GT_DIFF_OF_NEW, "new", &views);
+		gt_diff_compare(diff, NULL);
+		gt_diff_text(diff, nowhere);
+		gt_diff_json(diff, nowhere);
+		gt_diff_free(diff);
+	}
 	gt_ledger_free(ledger);
 }
 

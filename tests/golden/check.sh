@@ -245,8 +245,8 @@ leak[memory]:*cache.c
 leak[levelzero,cl_event]:upload
 END
 printf 'leak:train\nleak[image]:service\n' >growth.supp
-for form in junit sarif github; do
-	suffix=$(case $form in junit) echo xml ;; sarif) echo json ;; github) echo txt ;; esac)
+for form in junit sarif github gitlab; do
+	suffix=$(case $form in junit) echo xml ;; github) echo txt ;; *) echo json ;; esac)
 	golden ci/after-$form.$suffix "$gputrack" report after.gt -f $form
 	golden ci/many-$form.$suffix "$gputrack" report many.gt -f $form
 	golden ci/known-$form.$suffix "$gputrack" report after.gt -f $form --suppressions known.supp
@@ -255,6 +255,40 @@ for form in junit sarif github; do
 	golden ci/growth-unasked-$form.$suffix "$gputrack" report growing.gt -f $form
 	golden ci/growth-none-$form.$suffix "$gputrack" report clean.gt -f $form --fail-on-growth
 done
+# several recordings, one verdict: two runs of app, in folders
+if [ "$mode" != --list ]; then
+	mkdir -p night/1 night/2/deep
+	cp -r before.gt night/1/app.gt
+	cp -r after.gt night/2/app.gt
+	cp -r clean.gt night/2/deep/clean.gt
+	cp -r silent.gt night/2/nogpu.gt
+	cp -r lossy.gt night/2/lossy.gt
+	cp -r after.gt night/2/app.gt.old
+fi
+golden several/summary.txt "$gputrack" report night --fail-on-leak
+golden several/narrow.txt env COLUMNS=40 "$gputrack" report night --top 1
+golden several/leakage.txt "$gputrack" report night/1 night/2/app.gt night -a leakage --baseline night/1 --suppressions known.supp
+golden several/summary.json "$gputrack" report night -f json --fail-on-leak='memory>9MiB'
+golden several/peak.txt "$gputrack" report night -o /dev/null --max-peak 9100K
+golden several/passed.txt "$gputrack" report clean.gt night/2/nogpu.gt --fail-on-leak
+golden several/untracked.txt "$gputrack" report silent.gt night/2/nogpu.gt -o /dev/null --fail-on-leak
+golden several/unsure.txt "$gputrack" report clean.gt night/2/lossy.gt -o /dev/null --fail-on-leak
+golden several/one.txt "$gputrack" report night/1 -a processes
+golden several/junit.xml "$gputrack" report night -f junit
+golden several/sarif.json "$gputrack" report night -f sarif --max-peak 9100K
+golden several/github.txt "$gputrack" report night -f github --max-peak 9100K
+golden several/gitlab.json "$gputrack" report night -f gitlab --max-peak 9100K
+golden several/usage.txt "$gputrack" report night -a usage
+golden several/tsv.txt "$gputrack" report night -f tsv
+golden several/empty.txt "$gputrack" report night/2/app.gt night/3
+golden several/diff.txt "$gputrack" diff night/1 night
+golden several/diff-left-out.txt "$gputrack" diff night night/1
+golden several/diff.json "$gputrack" diff night/1 night -f json --top 1
+golden several/diff-nothing.txt "$gputrack" diff night/2 leaks.gt
+golden several/diff-growth.txt "$gputrack" diff night/1 night --fail-on-growth
+golden several/suppress.txt "$gputrack" suppress night --only 'upload < ^main$' --only cache.c
+golden several/suppress-module.txt "$gputrack" suppress held_kept.gt --no-held --module libtorch_cuda.so
+golden several/suppress-pick.txt sh -c 'printf "n\nl\nx\ny\nq\n" | "$1" suppress held_kept.gt --no-held --pick' sh "$gputrack"
 golden ci/peak-sarif.json "$gputrack" report after.gt -f sarif --max-peak 9M
 golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
 golden ci/verdict-json.json "$gputrack" report after.gt -a leakage -f json --suppressions known.supp --baseline before.gt

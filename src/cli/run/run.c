@@ -376,7 +376,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 		gt_tell("%s; the recorded events can still be read", error.text);
 	gt_fail_options_apply(fail, &v);
 	if (gt_fail_options_is_set(fail)) {
-		gt_fail_options_judge(fail, &v);
+		gt_fail_options_judge(fail, &fail->verdict, &v);
 		v.verdict = &fail->verdict;
 	}
 	if (!gt_recording_process_count(v.recording))
@@ -385,7 +385,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 		gt_end_report_print(&v, stderr);
 	else
 		gt_fail_options_explain(fail);
-	verdict = gt_fail_options_status(fail);
+	verdict = gt_fail_options_status(fail, fail->verdict.outcome);
 	gt_end_report_close(&v);
 	return verdict;
 }
