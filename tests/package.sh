@@ -78,6 +78,8 @@ step "runs a program and finds what it leaked" \
 step "names the place in the source" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
 step "has what programs with pools of their own use" \
 	'test -f /usr/include/gputrack/pool.h && test -f /usr/lib/python3/dist-packages/gputrack_pool.py'
+step "has what tests use to find their leaks" \
+	'cd /usr/lib/python3/dist-packages && test -f gputrack.py && test -f gputrack_pytest.py && ls gputrack-*.dist-info/METADATA && test -f /usr/include/gputrack/gtest.h'
 step "has its pages and completions" \
 	'for f in man/man1/gputrack-run.1.gz bash-completion/completions/gputrack zsh/vendor-completions/_gputrack fish/vendor_completions.d/gputrack.fish doc/gputrack/copyright; do test -f /usr/share/$f; done'
 step "is removed again" 'dpkg --purge gputrack'

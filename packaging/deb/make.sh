@@ -38,7 +38,8 @@ done
 gzip -9n "$documents/CHANGELOG.md"
 modules=$root/usr/lib/python3/dist-packages
 mkdir -p "$modules"
-find "$root/usr/lib" -name gputrack_pool.py ! -path "$modules/*" -exec mv {} "$modules" \;
+find "$root/usr/lib" \( -name 'gputrack*.py' -o -name 'gputrack-*.dist-info' \) ! -path "$modules/*" -prune \
+	-exec mv {} "$modules" \;
 find "$root/usr/lib" -path '*/python3*' -type d -empty -delete
 
 # What the programs and libraries are linked with; our own recorder is found beside the doors.

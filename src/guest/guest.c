@@ -258,10 +258,9 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	copy[fn->handle.arg] = count ? (uint64_t)(uintptr_t)(copy + fn->argc) : 0;
 }
 
-/* Blocks of pools are the recorder's alone: the tracker's figures are those of the driver. */
 static bool has_live_table(const struct gt_function *fn)
 {
-	return !gt_api_is_pool(fn->api) && gt_live_table_is_on();
+	return gt_live_table_is_on() && (!gt_api_is_pool(fn->api) || gt_live_table_has_pools());
 }
 
 /* Valid until the next call; NULL: out of memory. */
@@ -316,7 +315,7 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 		frames = &caller;
 		count = 1;
 	}
-	if (has_live_table(&gt_functions[g->call.function]))
+	if (gt_live_table_has_stacks() && !gt_api_is_pool(gt_functions[g->call.function].api))
 		g->tracker_stack = gt_creation_stack_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
@@ -411,7 +410,8 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	enter_quickly(&saved);
 	if (gt_live_table_is_on())
 		gt_cancellation_hold();
-	g->tracked = gt_tracker_is_on() && has_live_table(fn);
+	/* the tracker's figures are those of the driver */
+	g->tracked = gt_tracker_is_on() && !gt_api_is_pool(fn->api);
 	g->ends = gt_function_ends(fn);
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
@@ -512,6 +512,14 @@ static void take_event(void *context, const struct gt_event *event)
 		gt_tracker_event(&r->result, event, GT_CHANGE_NONE, &g->endings[g->ending_next++]);
 }
 
+/* Ends what dies with a resource that the call has ended; the tracker does so by itself. */
+static void end_others(const struct gt_guest_call *g)
+{
+	for (uint32_t i = 0; i < g->ending_count; i++)
+		if (g->endings[i].change == GT_CHANGE_ENDED)
+			gt_live_table_end_with(&g->endings[i].gone);
+}
+
 /* Frees what a call has allocated. */
 static void free_call(struct gt_guest_call *g)
 {
@@ -561,6 +569,8 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	if (g->tracked)
 		gt_tracker_finish(&g->tracker, &r.result, &g->call, g->endings,
 				  g->ends ? g->ending_count : 0);
+	else if (g->ends && gt_call_succeeded(&g->call))
+		end_others(g);
 	gt_recorder_leave(g->frame);
 	free_call(g);
 	leave(&saved);

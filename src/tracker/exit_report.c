@@ -15,11 +15,14 @@
 
 enum { SHOWN_MAX = 100, FRAMES_SHOWN = 16 };
 
-/* Resources that the API means to live as long as the process are not reported. */
+/*
+ * Resources that the API means to live as long as the process are not reported, nor are blocks of
+ * pools: the log is about the driver.
+ */
 static bool is_reported(void *context, const struct gt_entry *entry)
 {
 	(void)context;
-	return !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
+	return !(gt_kinds[gt_entry_kind(entry)].habits & (GT_LASTING | GT_POOLED));
 }
 
 static void log_frame(const struct gt_symbol *s)

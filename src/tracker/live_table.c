@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/table_memory.h"
+#include "tracker/live_totals.h"
 #include "tracker/meter.h"
 
 enum {
@@ -23,7 +24,7 @@ static struct shard {
 	size_t cost_room;
 } __attribute__((aligned(64))) shards[SHARDS];
 
-static _Atomic bool on, is_complete, with_costs;
+static _Atomic bool on, is_complete, with_costs, with_stacks, with_pools;
 
 /* Resources that die with their owners: few, so a list suffices. */
 static struct {
@@ -107,19 +108,41 @@ static bool take_owned(uint64_t owner, struct gt_entry *entry)
 	return found;
 }
 
-void gt_live_table_start(bool from_start)
+static void turn_on(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, init_shards);
+	atomic_store(&on, true);
+}
+
+void gt_live_table_start(bool from_start)
+{
 	if (from_start)
 		atomic_store(&is_complete, true);
-	atomic_store(&on, true);
+	atomic_store(&with_stacks, true);
+	turn_on();
+}
+
+void gt_live_table_start_counting(void)
+{
+	atomic_store(&with_pools, true);
+	turn_on();
 }
 
 bool gt_live_table_is_on(void)
 {
 	return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+bool gt_live_table_has_stacks(void)
+{
+	return atomic_load_explicit(&with_stacks, memory_order_relaxed);
+}
+
+bool gt_live_table_has_pools(void)
+{
+	return atomic_load_explicit(&with_pools, memory_order_relaxed);
 }
 
 void gt_live_table_restart(bool can_free)
@@ -136,6 +159,7 @@ void gt_live_table_restart(bool can_free)
 			pthread_mutex_unlock(&shards[i].lock);
 		}
 	init_shards();
+	gt_live_totals_restart();
 }
 
 static struct shard *enter(uint64_t handle)
@@ -273,9 +297,12 @@ enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_endin
 	if (change == GT_CHANGE_REPLACED) {
 		replaced->change = GT_CHANGE_ENDED;
 		replaced->cost = get_cost(s, entry);
+		gt_live_totals_remove(&replaced->gone);
 	}
-	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
+	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED) {
 		set_cost(s, entry, (struct gt_cost){ 0 });
+		gt_live_totals_add(entry);
+	}
 	if (change == GT_CHANGE_BORN && is_owned(entry))
 		remember_owned(entry);
 	if (s->live.slots_used != slots)
@@ -341,6 +368,8 @@ static void end_named(const struct gt_event *event, struct gt_ending *ending)
 	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
 	if (ending->change == GT_CHANGE_RELEASED)
 		ending->gone = *entry;
+	if (ending->change == GT_CHANGE_ENDED)
+		gt_live_totals_remove(&ending->gone);
 	if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone))
 		forget_owned(&ending->gone);
 	leave(s);
@@ -376,6 +405,8 @@ void gt_live_table_restore(const struct gt_ending *ending)
 		entry = gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
 				     ending->gone.handle);
 		set_cost(s, entry, ending->cost);
+		if (ending->change == GT_CHANGE_ENDED)
+			gt_live_totals_add(&ending->gone);
 		if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone) && entry &&
 		    is_same(entry, &ending->gone))
 			remember_owned(entry);
@@ -397,6 +428,7 @@ size_t gt_live_table_end_owned(uint64_t owner)
 		alive = gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle);
 		/* a call may have ended it, and its handle be in use for another */
 		if (alive && alive->owner == owner) {
+			gt_live_totals_remove(alive);
 			gt_live_remove(&s->live, &entry);
 			count++;
 		}
@@ -492,8 +524,10 @@ static bool end_copied(const struct gt_entry *copy)
 		return false;
 	alive = gt_live_find(&s->live, 0, gt_entry_kind(copy), copy->handle);
 	is_there = alive && is_same(alive, copy);
-	if (is_there)
+	if (is_there) {
+		gt_live_totals_remove(copy);
 		gt_live_remove(&s->live, copy);
+	}
 	leave(s);
 	return is_there;
 }
@@ -508,4 +542,38 @@ struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size
 			list[taken++] = list[i];
 	*count = taken;
 	return list;
+}
+
+void gt_live_table_end_with(const struct gt_entry *gone)
+{
+	size_t count;
+
+	gt_live_table_end_owned(gone->handle);
+	if (gt_kinds[gt_entry_kind(gone)].habits & GT_TAKES)
+		gt_table_free(gt_live_table_end_dependents(gone, &count));
+}
+
+static bool count_entry(void *context, const struct gt_entry *entry)
+{
+	struct copy *c = context;
+
+	c->count += c->wanted(c->context, entry);
+	return true;
+}
+
+size_t gt_live_table_count(bool (*wanted)(void *context, const struct gt_entry *entry),
+			   void *context)
+{
+	struct copy c = { .wanted = wanted, .context = context };
+
+	if (!gt_live_table_is_on() || in_table)
+		return 0;
+	in_table = true;
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_lock(&shards[i].lock);
+		gt_live_each(&shards[i].live, count_entry, &c);
+		pthread_mutex_unlock(&shards[i].lock);
+	}
+	in_table = false;
+	return c.count;
 }

@@ -19,7 +19,12 @@
  * of one that an untracked call created, or that was thought to have ended.
  */
 GT_EXPORT void gt_live_table_start(bool from_start);
+/* Starts it to count, with the blocks of pools; stacks are the recording's alone. */
+void gt_live_table_start_counting(void);
 GT_EXPORT bool gt_live_table_is_on(void);
+/* Whether entries have stacks of creation_sites.h, and whether blocks of pools have entries. */
+bool gt_live_table_has_stacks(void);
+bool gt_live_table_has_pools(void);
 /* Call in a child after fork: the parent's resources are not the child's. */
 void gt_live_table_restart(bool can_free);
 
@@ -68,7 +73,12 @@ void gt_live_table_restore(const struct gt_ending *ending);
 size_t gt_live_table_end_owned(uint64_t owner);
 /* Ends the resources that the end of `owner` releases; a copy of them, which the caller frees. */
 struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count);
+/* Both of these for a caller that does not count them. */
+void gt_live_table_end_with(const struct gt_entry *gone);
 
+/* How many entries `wanted` is true for; it is called with a lock held. */
+size_t gt_live_table_count(bool (*wanted)(void *context, const struct gt_entry *entry),
+			   void *context);
 /*
  * A copy of all entries for which `wanted` is true, newest first, for gt_live_table_free. NULL and
  * 0 if there are none, or no memory. No lock is held when it returns.

@@ -42,9 +42,12 @@ def test_everything_is_installed(case):
               share / "zsh/site-functions/_gputrack",
               share / "fish/vendor_completions.d/gputrack.fish",
               share / "gputrack/held-by-libraries.supp",
-              root / values["includedir"] / "gputrack/pool.h"]
+              *(root / values["includedir"] / "gputrack" / name
+                for name in ("pool.h", "live.h", "live.hpp", "gtest.h", "catch2.h"))]
     modules = list(root.glob("lib*/python3*/*-packages/gputrack_pool.py"))
     assert len(modules) == 1, modules
+    wanted += [modules[0].parent / "gputrack.py", modules[0].parent / "gputrack_pytest.py"]
+    assert list(modules[0].parent.glob("gputrack-*.dist-info/entry_points.txt")), os.listdir(modules[0].parent)
     for door in ("libgputrack_opencl.so", "levelzero/libze_validation_layer.so.1"):
         if (case.build / door).exists():
             wanted.append(library / "gputrack" / door)

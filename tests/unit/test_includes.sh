@@ -37,7 +37,7 @@ BEGIN {
 	allow("trace", "event api base")
 	allow("ledger", "event api base")
 	allow("guest", "tracker trace ledger event api base")
-	allow("tracker", "guest trace ledger event api base")
+	allow("tracker", "guest trace ledger event api base gputrack")
 	doors = "guest tracker event api base gputrack"
 	allow("capture/opencl", doors)
 	allow("capture/levelzero", doors)
@@ -103,7 +103,7 @@ FNR > 1 && FNR <= 3 && title == "" {
 # A call in a signal handler may have interrupted malloc. These run at the start or at the end, or when
 # the program asks for a list.
 here ~ /^(guest|tracker|capture\/(opencl|levelzero|cuda|nvtx))$/ &&
-FILENAME !~ /^(tracker\/(tracker|creation_sites|symbolizer)|capture\/opencl\/live_objects)\.c$/ &&
+FILENAME !~ /^(tracker\/(tracker|creation_sites|live_query|symbolizer|tool_child)|capture\/opencl\/live_objects)\.c$/ &&
 /(^|[^_a-z])(malloc|calloc|realloc|strdup|asprintf)\(/ {
 	complain("uses malloc in the traced process: gt_table_alloc, or gt_guest_alloc in a door")
 }

@@ -235,13 +235,15 @@ static int open_doors(const struct settings *s, struct gt_error *error)
 static int set_environment(const struct run *run, struct gt_error *error)
 {
 	const struct settings *s = run->settings;
-	char tool[PATH_MAX];
+	char tool[PATH_MAX], library[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
 
 	if (n > 0) {
 		tool[n] = '\0';
 		set("GPUTRACK_TOOL", tool);
 	}
+	if (gt_doors_find(library, sizeof library, "libgputrack.so"))
+		set("GPUTRACK_LIBRARY", library);
 	set("GPUTRACK_RECORDING", run->folder);
 	set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth);
 	/* the limits of a `gputrack run` around this one do not apply here */

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: MIT
+"""test_live.py - what programs and tests are told about their living resources, by the documents' own examples."""
+import re
+import shutil
+import xml.etree.ElementTree as xml
+
+import test_pools
+
+PYTHON = "/usr/bin/python3"  # the one that Debian's modules are for
+
+
+def section(case, document, title):
+    text = (case.source / "doc" / document).read_text()
+    return re.search(rf"^##+ {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.S | re.M)[1]
+
+
+def blocks(text):
+    """The fenced parts of a document."""
+    return re.findall(r"^```\w*\n(.*?)^```$", text, re.S | re.M)
+
+
+def write_examples(case, text):
+    """Writes the parts that begin with a comment that names a file; returns the lines of the console."""
+    console = []
+    for block in blocks(text):
+        named = re.match(r"(?:#|//|/\*) ([\w.]+)(?: \*/)?\n", block)
+        if named:
+            case.path(named[1]).write_text(block)
+        elif block.startswith("$ "):
+            console.append(block.splitlines())
+    return console
+
+
+def need_modules(case, *modules):
+    for module in modules:
+        if case.run(PYTHON, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))").status:
+            case.skip(f"Python has no module {module}")
+
+
+def python_env(case, **more):
+    return dict({"PYTHONPATH": str(case.build), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200",
+                 "PATH": "/usr/bin:/bin"}, **more)
+
+
+def pytest(case, *arguments, env):
+    return case.run(PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gputrack", *arguments, env=env)
+
+
+def check_console(done, lines):
+    """The failures that a document shows, and no others, with their texts."""
+    failed = re.findall(r"^(?:FAILED|ERROR) .*", done.out, re.M)
+    assert sorted(failed) == sorted(line for line in lines if line.startswith("FAILED")), done.out + done.err
+    assert lines[-1] in done.out, done.out
+
+
+def test_pytest_fails_the_tests_that_leak(case):
+    need_modules(case, "pytest", "pyopencl")
+    console = write_examples(case, section(case, "ci.md", "pytest"))
+    env = python_env(case, **case.pocl())
+    done = pytest(case, "test_buffers.py", "--junit-xml", "junit.xml", env=env)
+    assert done.status == 1 and not done.err, done.out + done.err
+    check_console(done, console[0])
+    cases = {one.get("name"): one for one in xml.parse(case.path("junit.xml")).iter("testcase")}
+    assert "test_buffers.py:18" in cases["test_forgotten"].find("failure").get("message")
+    assert case.path("pytest.gt/info").exists()
+
+
+def test_pytest_in_several_processes(case):
+    """And started by hand."""
+    need_modules(case, "pytest", "pyopencl", "xdist")
+    console = write_examples(case, section(case, "ci.md", "pytest"))
+    case.path("test_tensors.py").unlink()
+    case.path("pytest.ini").write_text("[pytest]\naddopts = --gputrack -n 2\n")
+    done = case.gputrack("run", "-q", "-o", "own.gt", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                         env=python_env(case, **case.small_opencl()))
+    assert done.status == 1, done.out + done.err
+    check_console(done, console[0])
+    assert case.path("own.gt/info").exists()
+
+
+def test_pytest_with_pytorch(case):
+    need_modules(case, "pytest", "torch")
+    console = write_examples(case, section(case, "ci.md", "pytest"))
+    done = pytest(case, "--gputrack-run=--pools cpu", "test_tensors.py", env=python_env(case))
+    assert done.status == 1, done.out + done.err
+    check_console(done, console[1])
+
+
+FIXTURES = '''
+import pyopencl as cl
+import pytest
+
+kept = []
+
+
+def make(context, size):
+    return cl.Buffer(context, cl.mem_flags.READ_WRITE, size)
+
+
+@pytest.fixture(scope="session")
+def context():
+    return cl.create_some_context(interactive=False)
+
+
+@pytest.fixture(scope="module")
+def large(context):
+    return make(context, 1 << 22)
+
+
+@pytest.fixture(scope="module")
+def careless(context):
+    kept.append(make(context, 77))
+
+
+@pytest.fixture
+def small(context):
+    yield make(context, 4096)
+
+
+@pytest.fixture
+def forgets(context):
+    yield
+    kept.append(make(context, 512))
+
+
+@pytest.mark.gpu_peak_limit("1MiB")
+def test_uses_fixtures(large, small):
+    pass
+
+
+def test_asks_late(request):
+    request.getfixturevalue("careless")
+
+
+class Node:
+    pass
+
+
+def test_makes_garbage(context):
+    node = Node()
+    node.itself, node.buffer = node, make(context, 4096)
+
+
+def test_fails_by_itself(context):
+    buffer = make(context, 4096)
+    assert not buffer
+
+
+def test_fixture_forgets(forgets):
+    pass
+
+
+@pytest.mark.gpu_leak_limit("1MiB")
+class TestLimits:
+    def test_under(self, context):
+        kept.append(make(context, 1 << 20))
+
+    def test_over(self, context):
+        kept.append(make(context, (1 << 20) + 4096))
+
+    @pytest.mark.gpu_no_leaks
+    def test_none(self, context):
+        kept.append(make(context, 1024))
+
+
+def known(context):
+    kept.append(make(context, 2048))
+
+
+def test_known(context):
+    known(context)
+'''
+
+
+def test_pytest_knows_whose_a_resource_is(case):
+    need_modules(case, "pytest", "pyopencl")
+    case.path("test_fixtures.py").write_text(FIXTURES)
+    case.path("gpu.supp").write_text("leak:^known$\n")
+    done = pytest(case, "--gputrack-suppressions", "gpu.supp", env=python_env(case, **case.small_opencl()))
+    found = dict(re.findall(r"^(?:FAILED|ERROR) test_fixtures.py::([\w:]+) - (.*)", done.out, re.M))
+    line = {text: number for number, text in enumerate(FIXTURES.splitlines(), 1)}
+    where = {name: line[text] for name, text in {
+        "forgets": "    kept.append(make(context, 512))", "make": "    return cl.Buffer(context, cl.mem_flags.READ_WRITE, size)",
+    }.items()}
+    make = f"gputrack: test_fixtures.py:{where['make']} leaks "
+    # the module's last test ends its fixtures
+    assert found.pop("test_fails_by_itself").startswith("assert not"), done.out
+    assert found == {"test_fixture_forgets": make + "1 buffer, 512 B",
+                     "TestLimits::test_over": make + "1 buffer, 1.00 MiB; allowed: 1.00 MiB",
+                     "TestLimits::test_none": make + "1 buffer, 1.00 KiB",
+                     "test_known": make + "1 buffer, 77 B, of the module fixture 'careless'"}, done.out + done.err
+    assert f"test_fixture_forgets test_fixtures.py" not in done.out
+    assert f"      forgets test_fixtures.py:{where['forgets']}\n" in done.out, done.out
+    # without the suppression, and only what is marked
+    done = pytest(case, "-o", "gputrack_judge=marked", "-k", "known or none or forgets",
+                  env=python_env(case, **case.small_opencl()))
+    found = re.findall(r"^(?:FAILED|ERROR) test_fixtures.py::([\w:]+)", done.out, re.M)
+    assert found == ["TestLimits::test_none"], done.out + done.err
+
+
+def test_pytest_says_what_it_needs(case):
+    need_modules(case, "pytest")
+    case.path("test_nothing.py").write_text("def test_nothing():\n    pass\n")
+    case.path("plain").mkdir()
+    for module in ("gputrack.py", "gputrack_pytest.py"):
+        shutil.copy(case.build / module, case.path("plain"))
+    bare = pytest(case, "-p", "gputrack_pytest", env=python_env(case, PYTHONPATH=str(case.path("plain"))))
+    assert bare.status == 4, bare.out + bare.err
+    assert "there is no program gputrack; install it, or add its folder to PATH" in bare.err, bare.err
+    # a run without a GPU passes, and says that it has judged nothing
+    done = pytest(case, env=python_env(case))
+    assert done.status == 0, done.out + done.err
+    assert "gputrack: no GPU resource was created, so no test was judged" in done.out, done.out
+
+
+def compile_example(case, line, *more):
+    """By the command that the document shows."""
+    words = line.removeprefix("$ ").split()
+    compiler = shutil.which(words[0]) or case.skip(f"there is no {words[0]}")
+    done = case.run(compiler, *more, f"-I{case.source}/include", *words[1:])
+    if "cannot find -l" in done.err or re.search(r"fatal error: (gtest|catch2)", done.err):
+        case.skip("the test framework is not installed: " + done.err.splitlines()[-1])
+    assert done.status == 0, done.err
+    assert "warning" not in done.err, done.err
+
+
+def check_framework(case, title):
+    lines = write_examples(case, section(case, "ci.md", title))[0]
+    compile_example(case, lines[0], "-Wall", "-Wextra")
+    program = lines[1].split()[-1]
+    done = case.gputrack("run", "-q", "-o", "a.gt", program, env=case.small_opencl())
+    assert done.status == 1, done.out + done.err
+    at = 0
+    for line in lines[2:]:
+        at = done.out.find(line.strip(), at)
+        assert at >= 0, (line, done.out)
+    assert done.out.count("left alive") == 1, done.out
+    # alone it runs as it would without the header
+    assert case.run(program, env=case.small_opencl()).status == 0
+
+
+def test_googletest_fails_the_tests_that_leak(case):
+    check_framework(case, "GoogleTest")
+
+
+def test_catch2_fails_the_tests_that_leak(case):
+    check_framework(case, "Catch2")
+
+
+ASK = r"""
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <errno.h>
+
+static cl_context context;
+
+static void work(void)
+{
+	clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, NULL);
+	clReleaseMemObject(clCreateBuffer(context, CL_MEM_READ_WRITE, 1 << 20, NULL, NULL));
+}
+
+int main(void)
+{
+	cl_platform_id platform;
+	cl_device_id device;
+
+	if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+		return 9;
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+	errno = 99;
+	ask(work);
+	clReleaseContext(context);
+	return errno != 99;
+}
+"""
+
+
+def test_a_c_program_asks(case):
+    write_examples(case, section(case, "live-objects.md", "From C and C++"))
+    example = case.path("ask.c").read_text() + ASK
+    for name, compiler, flags in (("c", "gcc", ["-std=c11"]), ("clang", "clang", []), ("cpp", "g++", ["-x", "c++"])):
+        if not shutil.which(compiler):
+            continue
+        case.path("ask.c").write_text(example)
+        compile_example(case, f"{compiler} -g -Wall -Wextra -Wpedantic ask.c -o ask_{name} -lOpenCL", *flags)
+        line = example[:example.index("clCreateBuffer(context")].count("\n") + 1
+        done = case.gputrack("run", "-q", "-o", f"{name}.gt", f"./ask_{name}", env=case.small_opencl())
+        text = f"{(1 << 20) + 4096} bytes at most\n1 buffer, 4.00 KiB left alive: work ask.c:{line} < ask ask.c:"
+        assert done.status == 0 and not done.err, done.err
+        assert done.out.startswith(text.split(" < ")[0]), done.out
+    bare = case.run("./ask_c", env=case.small_opencl())
+    assert (bare.status, bare.out, bare.err) == (0, "", ""), bare.err
+
+
+EVERY_API = """
+import ctypes, sys
+import gputrack, gputrack_pool
+
+before = gputrack.snapshot()
+word = ctypes.c_void_p
+def made(function, *before):
+    out = word()
+    assert function(*before, ctypes.byref(out)) == 0, function
+    return out
+
+ze = ctypes.CDLL("libze_loader.so.1")
+assert ze.zeInit(0) == 0
+one = ctypes.c_uint32(1)
+driver, device = word(), word()
+assert ze.zeDriverGet(ctypes.byref(one), ctypes.byref(driver)) == 0
+assert ze.zeDeviceGet(driver, ctypes.byref(one), ctypes.byref(device)) == 0
+class Description(ctypes.Structure):
+    _fields_ = [("stype", ctypes.c_int), ("next", word), ("flags", ctypes.c_uint32), ("ordinal", ctypes.c_uint32)]
+context = made(ze.zeContextCreate, driver, ctypes.byref(Description(0xd)))
+ze_memory = word()
+assert ze.zeMemAllocDevice(context, ctypes.byref(Description(0x15)), ctypes.c_size_t(3000), ctypes.c_size_t(1), device,
+                           ctypes.byref(ze_memory)) == 0
+
+cu = ctypes.CDLL("libcuda.so.1")
+assert cu.cuInit(0) == 0
+cuda_context, memory = word(), word()
+assert cu.cuCtxCreate_v2(ctypes.byref(cuda_context), 0, 0) == 0
+assert cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20)) == 0
+gputrack_pool.block("arena", memory.value, 500)
+
+for one in sorted(gputrack.diff(before), key=lambda one: (one.api, one.kind)):
+    print(one.api, one.kind, one.bytes, sep="|")
+print([leak.excused for leak in gputrack.leaks(before, excused=True) if leak.excused])
+print(gputrack.peak(before))
+gputrack_pool.end("arena", memory.value)
+assert cu.cuCtxDestroy_v2(cuda_context) == 0
+assert ze.zeMemFree(context, ze_memory) == 0
+assert ze.zeContextDestroy(context) == 0
+print(gputrack.diff(before), gputrack.leaks(before), gputrack.snapshot())
+"""
+
+
+def test_every_api_and_pools(case):
+    case.path("all.py").write_text(EVERY_API)
+    env = python_env(case, **test_pools.cuda(case, **case.levelzero()))
+    done = case.gputrack("run", "-q", "-o", "all.gt", "--cuda-door", "direct", PYTHON, "all.py", env=env)
+    assert done.status == 0, done.out + done.err
+    assert done.out.splitlines() == [
+        "CUDA|context|0", f"CUDA|device memory|{1 << 20}", "Level Zero|context|0", "Level Zero|device memory|3000",
+        "Pool|pool block|500", "['memory that a pool holds']", "500", "[] [] <gputrack.Snapshot: 0 resources, 0 bytes of device memory>"], done.out
+
+
+NOTEBOOK = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "gputrack")
+shell.run_cell("import pyopencl as cl")
+shell.run_cell("context = cl.create_some_context(interactive=False)")
+shell.run_cell(CELL)
+shell.run_cell("%%gputrack\\ncl.Buffer(context, cl.mem_flags.READ_WRITE, 4096); value = 7")
+print(shell.user_ns["value"])
+"""
+
+STAND_IN = """
+import gputrack
+
+class Shell:
+    def register_magic_function(self, function, kind, name):
+        self.magic = kind, name
+        self.function = function
+    def run_cell(self, cell):
+        print("ran", cell)
+
+shell = Shell()
+gputrack.load_ipython_extension(shell)
+print(*shell.magic)
+shell.function("", "1 + 1")
+"""
+
+
+def test_the_cells_of_a_notebook(case):
+    need_modules(case, "IPython", "pyopencl")
+    text = section(case, "ci.md", "Notebooks")
+    cell = next(block for block in blocks(text) if block.startswith("%%gputrack"))
+    case.path("cells.py").write_text(NOTEBOOK.replace("CELL", repr(cell)))
+    env = python_env(case, **case.small_opencl(IPYTHONDIR=str(case.path("ipython"))))
+    done = case.gputrack("run", "-q", "-o", "a.gt", PYTHON, "cells.py", env=env)
+    said = [line for line in done.out.splitlines() if not line.startswith("Out")]
+    expected = next(block for block in blocks(text) if block.startswith("gputrack: peak")).strip().rstrip("…")
+    assert done.status == 0 and said[0].startswith(expected), done.out + done.err
+    assert said[1:] == ["gputrack: peak 4.00 KiB, nothing left alive", "7"], done.out
+
+
+def test_a_cell_that_is_not_recorded_says_so_and_runs(case):
+    line = next(block for block in blocks(section(case, "ci.md", "Notebooks"))
+                if block.startswith("gputrack does not record")).strip()
+    case.path("cells.py").write_text(STAND_IN)
+    bare = case.run(PYTHON, "cells.py", env=python_env(case))
+    assert bare.out.splitlines() == ["cell gputrack", line, "ran 1 + 1"], bare.out + bare.err
