@@ -2,6 +2,10 @@
 /* functions.c - the rows of the .def files as tables. */
 #include "api/functions.h"
 
+#include <string.h>
+
+#include "base/bytes.h"
+
 /* A row's handle, size or owner column as a struct gt_ref; `argc` stands for no argument. */
 #define REF_IN(n)               GT_IN, n, argc, argc, argc, 0
 #define REF_INSIDE(n)           GT_IN, n, argc, argc, argc, 0, .inside = true
@@ -118,3 +122,13 @@ const char *const gt_label_plurals[GT_LABEL_COUNT] = {
 #include "api/labels.def"
 #undef LABEL
 };
+
+uint64_t gt_functions_digest(void)
+{
+	uint64_t digest = GT_FN_COUNT;
+
+	for (int i = 1; i < GT_FN_COUNT; i++)
+		digest = digest * 31 +
+			 gt_hash_bytes(gt_function_names[i], strlen(gt_function_names[i]));
+	return digest;
+}

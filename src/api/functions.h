@@ -166,6 +166,8 @@ enum { GT_ARGS_MAX = 16 };
 
 extern const struct gt_function gt_functions[GT_FN_COUNT];
 extern const char *const gt_function_names[GT_FN_COUNT];
+/* A number for their order: where it is the same, their numbers mean the same functions. */
+uint64_t gt_functions_digest(void);
 extern const struct gt_kind_info gt_kinds[GT_KIND_COUNT];
 extern const char *const gt_api_keys[GT_API_COUNT];      /* "opencl": in files and options */
 extern const char *const gt_api_names[GT_API_COUNT];     /* "OpenCL": for people */

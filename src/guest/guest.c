@@ -20,6 +20,7 @@
 #include "guest/settings.h"
 #include "guest/output_mark.h"
 #include "guest/own_stack.h"
+#include "guest/tap.h"
 #include "guest/unfollowed.h"
 #include "trace/layout.h"
 
@@ -420,7 +421,6 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 		gt_tracker_warm_thread();
 	g->active = true;
 	g->caller = caller;
-	g->call.function = function;
 	g->call.argv = argv;
 	g->argv_copy = NULL;
 	if (fn->handle.from == GT_INS)
@@ -453,6 +453,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
 		    const void *caller)
 {
+	g->call.function = function;
 	g->active = false;
 	g->announced = false;
 	g->frame = __builtin_frame_address(0);
@@ -580,6 +581,9 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
 {
+	/* first: what the call has filled in is still there */
+	if (gt_tap_state.doors)
+		gt_tap_call((uint32_t)g->call.function, ret);
 	if (g->active)
 		end(g, ret, door);
 	else if (g->announced)

@@ -85,15 +85,17 @@ static __always_inline void first_call(struct task_struct *task, struct thread *
 }
 
 /* The index of the call that is returning, or GT_PROBE_DEPTH. */
-static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx)
+static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx, bool is_tap)
 {
 	for (uint32_t i = 0; i < GT_PROBE_DEPTH; i++) {
 		uint32_t at = t->depth - 1 - i;
+		const struct pending *p = &t->calls[WITHIN(at, GT_PROBE_DEPTH)];
 
 		if (i >= t->depth)
 			break;
-		/* the return address has been popped */
-		if (t->calls[WITHIN(at, GT_PROBE_DEPTH)].sp + 8 == ctx->rsp)
+		/* the return address has been popped; the recorder's frames lie below the call's */
+		if (is_tap ? p->row == (uint32_t)ctx->rdi && p->sp > ctx->rsp :
+			     p->sp + 8 == ctx->rsp)
 			return at;
 	}
 	return GT_PROBE_DEPTH;
@@ -194,6 +196,7 @@ static __always_inline void fill_in(struct task_struct *task, struct thread *t,
 	c->has_copy = 0;
 	c->walk = GT_WALK_NOT;
 	c->current = current_context(t);
+	c->from = 0;
 	__builtin_memcpy(c->words, p->words, sizeof c->words);
 }
 
@@ -214,6 +217,27 @@ static __always_inline bool has_callbacks(uint32_t pid)
 	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
 
 	return t && t->has_callbacks;
+}
+
+/* A door of ours lies under a loader: from now on its calls end in gt_tap_call. */
+static __always_inline void note_doors(struct pt_regs *ctx, uint32_t pid)
+{
+	struct gt_probe_target fresh = { .doors = ctx->rsi };
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	if (ctx->rdi != table)
+		return;
+	if (t)
+		t->doors = ctx->rsi;
+	else
+		bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY);
+}
+
+static __always_inline uint32_t doors_of(uint32_t pid)
+{
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	return t ? t->doors : 0;
 }
 
 /*
@@ -238,7 +262,7 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 static __always_inline int entered(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth;
+	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth, dropped = 0;
 	const struct gt_probe_row *row;
 	struct pending *p;
 	struct thread *t;
@@ -247,6 +271,10 @@ static __always_inline int entered(struct pt_regs *ctx)
 		return 1;
 	if (id >= GT_PROBE_PYTHON) {
 		meet_python(ctx, pid, id - GT_PROBE_PYTHON);
+		return 1;
+	}
+	if (id == GT_PROBE_TAP_OPENED) {
+		note_doors(ctx, pid);
 		return 1;
 	}
 	if (id >= GT_PROBE_ROWS && id < GT_PROBE_CONTEXTS) {
@@ -267,8 +295,13 @@ static __always_inline int entered(struct pt_regs *ctx)
 	/* calls whose frames lie below this one never returned (longjmp): they are over */
 	for (int i = 0; i < GT_PROBE_DEPTH; i++)
 		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
-		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
+		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp) {
 			depth--;
+			dropped |= t->calls[WITHIN(depth, GT_PROBE_DEPTH)].is_tapped;
+		}
+	/* it did not come to the door, or did not come back */
+	if (dropped)
+		lose(pid, bpf_ktime_get_ns());
 	if (depth >= GT_PROBE_DEPTH) {
 		lose(pid, bpf_ktime_get_ns());
 		return 1;
@@ -277,6 +310,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 	p->sp = ctx->rsp;
 	p->row = id;
 	p->array_count = 0;
+	p->is_tapped = 0;
 	/* recorded by nobody: it only says which context is current */
 	if (!row) {
 		p->words[0] = ctx->rdi;
@@ -298,36 +332,50 @@ static __always_inline int entered(struct pt_regs *ctx)
 	if (row->array != GT_PROBE_NONE && !row->array_after)
 		keep_array(t, row, p, depth);
 	t->depth = depth + 1;
-	return 0;
+	if (!row->door || !(doors_of(pid) & row->door))
+		return 0;
+	p->is_tapped = 1;
+	return 1;
 }
 
-static __always_inline int left(struct pt_regs *ctx)
+/* Both are read first: ctx may only be read at fixed offsets. */
+static __always_inline uint64_t result_of(struct pt_regs *ctx, bool is_tap)
+{
+	uint64_t returned = ctx->rax, told = ctx->rsi;
+
+	asm volatile("" : "+r"(returned), "+r"(told));
+	return is_tap ? told : returned;
+}
+
+/* A call has returned, to its caller or to the recorder in its process. */
+static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
 	const struct gt_probe_row *row;
 	struct gt_probe_call *c;
+	uint64_t caller = 0;
 	struct pending *p;
 	uint32_t at, id;
 
 	if (!t || !t->depth || off)
-		return 0;
-	at = find_call(t, ctx);
+		return;
+	at = find_call(t, ctx, is_tap);
 	if (at >= GT_PROBE_DEPTH)
-		return 0;
+		return;
 	p = &t->calls[WITHIN(at, GT_PROBE_DEPTH)];
 	t->depth = at;
 	id = p->row;
 	if (id >= GT_PROBE_CONTEXTS) {
 		if (!(uint32_t)ctx->rax)
 			change_current(t, id & 7, p->words[0]);
-		return 0;
+		return;
 	}
 	row = bpf_map_lookup_elem(&rows, &id);
 	if (!row)
-		return 0;
+		return;
 	c = &t->call;
-	c->ret = ctx->rax;
+	c->ret = result_of(ctx, is_tap);
 	c->unfinished = 0;
 	fill_in(task, t, p);
 	read_copies(row, c);
@@ -346,9 +394,12 @@ static __always_inline int left(struct pt_regs *ctx)
 	}
 	if (has_python)
 		send_python_stack(p->begun_ns);
-	if (!hand_over(ctx, task, t, 0))
+	if (is_tap && frames_max) {
+		bpf_probe_read_user(&caller, sizeof caller, (void *)ctx->rsp);
+		c->from = p->caller;
+	}
+	if (!hand_over(ctx, task, t, caller))
 		lose(c->pid, c->ended_ns);
-	return 0;
 }
 
 SEC("uprobe")
@@ -361,7 +412,8 @@ int call_entered(struct pt_regs *ctx)
 SEC("uretprobe")
 int call_left(struct pt_regs *ctx)
 {
-	return left(ctx);
+	left(ctx, false);
+	return 0;
 }
 
 extern bool bpf_session_is_return(void) __ksym __weak;
@@ -370,7 +422,12 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 SEC("?uprobe")
 int call_session(struct pt_regs *ctx)
 {
-	return bpf_session_is_return() ? left(ctx) : entered(ctx);
+	bool is_return = bpf_session_is_return();
+
+	if (!is_return && bpf_get_attach_cookie(ctx) != GT_PROBE_TAP_CALL)
+		return entered(ctx);
+	left(ctx, !is_return);
+	return 1;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -385,7 +442,8 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	pid = number_of(child);
 	fresh.has_callbacks = has_callbacks(process_of(parent));
-	if ((!everyone || fresh.has_callbacks) && pid &&
+	fresh.doors = doors_of(process_of(parent));
+	if ((!everyone || fresh.has_callbacks || fresh.doors) && pid &&
 	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);
 	if (has_python)

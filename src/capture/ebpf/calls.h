@@ -12,16 +12,19 @@ typedef __u64 uint64_t;
 #endif
 
 enum {
-	GT_PROBE_ROWS = 1024,     /* rows of the function table at most; beyond: functions that
-				   * register callbacks, then … */
-	GT_PROBE_CONTEXTS = 1536, /* … those that change the current context, the low
-				   * three bits are enum gt_probe_current; then … */
-	GT_PROBE_PYTHON = 2048,   /* … those that show that a program starts Python */
-	GT_PROBE_WORDS = 8,       /* arguments of a call that are kept */
-	GT_PROBE_COPIES = 8,      /* words that arguments point to */
-	GT_PROBE_EFFECTS = 4,     /* effects of one call */
-	GT_PROBE_ARRAY = 128,     /* handles of an array, plus one; those beyond count as lost */
+	GT_PROBE_ROWS = 1024,       /* rows of the function table at most; beyond: functions that
+				     * register callbacks, then … */
+	GT_PROBE_CONTEXTS = 1536,   /* … those that change the current context, the low
+				     * three bits are enum gt_probe_current; then … */
+	GT_PROBE_TAP_OPENED = 1792, /* … the functions of guest/tap.h; then … */
+	GT_PROBE_TAP_CALL = 1793,
+	GT_PROBE_PYTHON = 2048, /* … those that show that a program starts Python */
+	GT_PROBE_WORDS = 8,     /* arguments of a call that are kept */
+	GT_PROBE_COPIES = 8,    /* words that arguments point to */
+	GT_PROBE_EFFECTS = 4,   /* effects of one call */
+	GT_PROBE_ARRAY = 128,   /* handles of an array, plus one; those beyond count as lost */
 	GT_PROBE_FRAMES = 127,
+	GT_PROBE_OWN = 12,    /* frames of a recorder, at most */
 	GT_PROBE_DEPTH = 4,   /* nested calls of one thread */
 	GT_PROBE_CURRENT = 8, /* contexts of one thread, the current one on top */
 	GT_PROBE_NONE = 0xff, /* in place of an index: there is none */
@@ -72,6 +75,7 @@ struct gt_probe_row {
 	uint8_t array_room;    /* word: the limit, used where the pointer to the length is NULL */
 	uint8_t may_call_back; /* 1: it ends an object, and may run a destructor callback */
 	uint8_t current;       /* enum gt_probe_current */
+	uint8_t door;          /* a bit: under this API's loader a door of ours may lie; or 0 */
 };
 
 /* A call that has returned, or will not. After it: the array's handles, then the stack. */
@@ -89,6 +93,7 @@ struct gt_probe_call {
 	uint8_t has_copy;     /* struct gt_probe_stack and bytes of the stack follow */
 	uint8_t walk;         /* enum gt_walk_end */
 	uint64_t current;     /* the thread's current context (CUDA) after it; 0: unknown */
+	uint64_t from;        /* the stack begins with a recorder's own frames: those before this */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 
@@ -129,4 +134,5 @@ struct gt_probe_target {
 	struct gt_probe_losses lost;
 	uint32_t has_callbacks; /* 1: it has registered destructor callbacks */
 	uint32_t is_ignored;    /* 1: the tool does not want its calls */
+	uint32_t doors;         /* APIs whose calls end in gt_tap_call */
 };

@@ -56,6 +56,7 @@ struct pending {
 	uint64_t sp, begun_ns, caller;
 	uint64_t words[GT_PROBE_WORDS];
 	uint32_t row, array_count;
+	uint64_t is_tapped; /* 1: it ends in gt_tap_call, its return is not probed */
 };
 
 /* Unwinding by tables: where it is. */
@@ -63,6 +64,7 @@ struct walk {
 	uint64_t pc, sp, bp;
 	struct gt_space_area area; /* in which the last address was found */
 	uint32_t at, count;        /* where its frames begin in `tail`, and how many there are */
+	uint32_t most;             /* of them */
 	uint8_t end;               /* enum gt_walk_end */
 	uint8_t is_exact;          /* pc was interrupted, and is no return address */
 	uint8_t has_switched;      /* to another stack */
@@ -101,6 +103,7 @@ const volatile uint32_t stack_bytes;   /* 0: frame pointers; otherwise copy the 
 const volatile bool unwinds_by_tables; /* copy it only where the tables do not say enough */
 const volatile uint64_t ring_wake;     /* wakes the tool when more bytes than this are waiting */
 const volatile uint32_t own_pid;       /* the tool itself, which is ignored */
+const volatile uint64_t table;         /* gt_functions_digest */
 
 uint64_t lost;                /* calls of all processes that did not fit into the ring */
 struct gt_probe_losses stray; /* of these, those of processes that are no targets */

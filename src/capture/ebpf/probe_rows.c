@@ -234,6 +234,10 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
 	plan->row.current = change_of_current(&gt_functions[function]);
+	plan->row.door = gt_functions[function].api == GT_OPENCL ||
+					 gt_functions[function].api == GT_LEVELZERO ?
+				 (uint8_t)(1u << gt_functions[function].api) :
+				 0;
 	plan->row.may_call_back = gt_functions[function].api == GT_OPENCL &&
 				  gt_functions[function].effect == GT_RELEASE;
 	keep_layout(plan, function);

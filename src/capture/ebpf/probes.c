@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,13 +84,6 @@ static uint32_t own_namespace(void)
 		       (uint32_t)st.st_ino;
 }
 
-/* Tables that are not used take no memory. */
-static void shrink_tables(struct calls_bpf *s)
-{
-	bpf_map__set_max_entries(s->maps.shards, 1);
-	bpf_map__set_max_entries(s->maps.rules, 1);
-}
-
 static void configure(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	struct calls_bpf *s = p->skeleton;
@@ -99,14 +93,17 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->no_children = options->no_children;
 	s->rodata->namespace = own_namespace();
 	s->rodata->own_pid = (uint32_t)getpid();
+	s->rodata->table = gt_functions_digest();
 	s->rodata->frames_max =
 		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
 	s->rodata->has_python = p->has_python && options->frames;
 	s->rodata->stack_bytes =
 		options->frames && p->unwinding != GT_UNWIND_FP ? options->stack_bytes : 0;
 	s->rodata->unwinds_by_tables = options->frames && p->unwinding == GT_UNWIND_AUTO;
-	if (!s->rodata->unwinds_by_tables)
-		shrink_tables(s);
+	if (!s->rodata->unwinds_by_tables) {
+		bpf_map__set_max_entries(s->maps.shards, 1);
+		bpf_map__set_max_entries(s->maps.rules, 1);
+	}
 	s->rodata->ring_wake = options->ring_bytes / 4;
 	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
@@ -408,6 +405,23 @@ void gt_probes_ignore(struct gt_probes *p, uint32_t pid)
 
 	/* it may have ended */
 	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &ignored, BPF_EXIST);
+}
+
+void gt_probes_tapped(struct gt_probes *p, uint32_t pid, uint32_t doors)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.targets);
+	struct gt_probe_target target = { 0 };
+
+	/* the others probe every return */
+	if (p->way != GT_PROBES_SESSION)
+		return;
+	bpf_map_lookup_elem(fd, &pid, &target);
+	target.doors |= doors;
+	/* where not every process is followed, this must not make it a target */
+	bpf_map_update_elem(fd, &pid, &target, p->skeleton->rodata->everyone ? BPF_ANY : BPF_EXIST);
+	/* it may have ended meanwhile: the number is another's next */
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		gt_probes_untarget(p, pid);
 }
 
 void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_python *row)

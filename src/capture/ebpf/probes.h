@@ -69,6 +69,8 @@ void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
 bool gt_probes_is_idle(const struct gt_probes *p);
 /* A process that has made a call: its further ones, until an exec, are not wanted. */
 void gt_probes_ignore(struct gt_probes *p, uint32_t pid);
+/* The calls of these APIs, a bit each, end in gt_tap_call: their returns are not probed. */
+void gt_probes_tapped(struct gt_probes *p, uint32_t pid, uint32_t doors);
 /* Says where the interpreter of a process is. */
 void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_python *row);
 /* Describes a function of Python for whoever runs it, once it is probed as GT_PROBE_PYTHON +

@@ -48,6 +48,7 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
+	gt_recorders_hear(&t->recorders, pid, mapping);
 	if (gt_libraries_api(&t->libraries, mapping->path) >= 0)
 		gt_libraries_hear(&t->libraries, pid, mapping);
 }
@@ -307,6 +308,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->places.look = options->look_at_gpus;
 	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
+	t->recorders.probes = t->probes;
 	t->libraries.with_programs = !options->probes.everyone;
 	t->images.history = &t->map_history;
 	t->images.catch_up = take_mappings;
@@ -397,6 +399,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 	if (state.ppid != (uint32_t)getpid())
 		gt_tracer_stacks_follow(&t->stacks, pid);
 	gt_python_search(&t->pythons, pid);
+	gt_recorders_scan(&t->recorders, pid);
 	if (gt_traced_set_by_pid(&t->processes, pid))
 		return 0;
 	/* now: it may end right after its first call, or its files be replaced */
@@ -425,6 +428,14 @@ bool gt_tracer_has_library(const struct gt_tracer *t)
 void gt_tracer_find_pythons(struct gt_tracer *t, const char *program)
 {
 	gt_python_search_installed(&t->pythons, program, getenv("PATH"));
+}
+
+void gt_tracer_find_recorders(struct gt_tracer *t, const char *installed)
+{
+	if (*installed)
+		gt_recorders_installed(&t->recorders, installed);
+	if (t->options.probes.everyone)
+		gt_recorders_everywhere(&t->recorders);
 }
 
 void gt_tracer_scan_all(struct gt_tracer *t)

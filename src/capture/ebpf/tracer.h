@@ -102,6 +102,11 @@ int gt_tracer_error(const struct gt_tracer *t);
 /* True when a traced process has loaded a library that is probed, or has made a call. */
 bool gt_tracer_has_library(const struct gt_tracer *t);
 
+/*
+ * Looks for recorders of `gputrack run`, before anything is probed: its own, which is the file
+ * `installed`, and if every process is traced those that run.
+ */
+void gt_tracer_find_recorders(struct gt_tracer *t, const char *installed);
 /* Traces a process, and its children. */
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error);
 /*

@@ -157,15 +157,34 @@ static size_t unwind_copy(struct gt_tracer_stacks *s, struct gt_traced *p,
 {
 	const struct gt_probe_stack *stack = (const struct gt_probe_stack *)(c + 1);
 	const uint8_t *bytes = (const uint8_t *)(gt_probe_call_array(c) + GT_PROBE_ARRAY);
+	size_t most = s->depth + (c->from ? GT_PROBE_OWN : 0), count;
 
-	size_t count;
+	if (most > GT_PROBE_FRAMES)
+		most = GT_PROBE_FRAMES;
 
 	gt_traced_refresh(p, s->images);
-	count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, s->depth);
+	count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, most);
 	/* a library that is new leads on */
 	if (!gt_modules_find(&p->modules, frames[count - 1] - 1) && gt_traced_look_again(p))
-		count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, s->depth);
+		count = gt_unwind_copy(&p->modules, stack, bytes, c->stack_bytes, frames, most);
 	return count;
+}
+
+/* Leaves out the frames of a recorder, in which the call was seen to end. */
+static size_t drop_recorder(uint64_t *frames, size_t count, uint64_t from, size_t most)
+{
+	size_t first = 0;
+
+	while (first < count && first < GT_PROBE_OWN && frames[first] != from)
+		first++;
+	/* not found: only the caller is certain */
+	if (first == count || first == GT_PROBE_OWN) {
+		frames[0] = from;
+		return 1;
+	}
+	count -= first;
+	memmove(frames, frames + first, count * sizeof *frames);
+	return count < most ? count : most;
 }
 
 uint32_t gt_tracer_stacks_take(struct gt_tracer_stacks *s, struct gt_traced *p,
@@ -187,6 +206,8 @@ uint32_t gt_tracer_stacks_take(struct gt_tracer_stacks *s, struct gt_traced *p,
 		complete(s, p, (enum gt_walk_end)c->walk, frames, count);
 	else
 		gt_tracer_stacks_prepare(s, p);
+	if (c->from)
+		count = drop_recorder(frames, count, c->from, s->depth);
 	count = gt_traced_python_merge(p->python, p->writer, c->tid, c->begun_ns, frames, count,
 				       s->depth);
 	return gt_traced_stack_number(p, s->images, frames, count);

@@ -5,6 +5,7 @@
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/parents.h"
 #include "capture/ebpf/python_search.h"
+#include "capture/ebpf/recorders.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/tracer.h"
 #include "capture/ebpf/tracer_stacks.h"
@@ -16,6 +17,7 @@ struct gt_tracer {
 	int error;                     /* of the first trace that could not be made */
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
+	struct gt_recorders recorders;
 	struct gt_images images;
 	struct gt_python_search pythons;
 	struct gt_mapwatch mapwatch;

@@ -411,7 +411,7 @@ static long walk_on(uint32_t index, struct walking *w)
 	}
 	t->tail[WITHIN(k->at + index, GT_PROBE_TAIL)] = k->pc;
 	k->count = index + 1;
-	if (k->count >= frames_max) {
+	if (k->count >= k->most) {
 		k->end = GT_WALK_WHOLE;
 		return 1;
 	}
@@ -441,6 +441,9 @@ static __always_inline uint32_t walk_stack(struct pt_regs *ctx, struct task_stru
 	k->bp = ctx->rbp;
 	k->area.pages = 0;
 	k->at = at;
+	k->most = t->call.from ? frames_max + GT_PROBE_OWN : frames_max;
+	if (k->most > GT_PROBE_FRAMES)
+		k->most = GT_PROBE_FRAMES;
 	k->is_exact = 0;
 	k->has_switched = 0;
 	k->window_at = 0;

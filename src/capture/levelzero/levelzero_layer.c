@@ -17,6 +17,7 @@
 
 #include "capture/levelzero/levelzero.h"
 #include "guest/settings.h"
+#include "guest/tap.h"
 
 #define EXPORT  __attribute__((visibility("default")))
 #define TRACKER "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="
@@ -154,6 +155,7 @@ static ze_result_t take_table(const char *getter, const char *table, ze_api_vers
 		return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
 	if (e == ZE_RESULT_SUCCESS && is_asked_for()) {
 		gt_guest_start();
+		gt_tap_open(GT_LEVELZERO);
 		gt_ze_take_queries(getter, version, functions);
 		gt_ze_wrap_table(table, version, functions);
 	}

@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "guest/tap.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 const cl_icd_dispatch *gt_cl_next;
@@ -204,6 +206,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
 	}
 	find_below(target, bytes);
 	gt_guest_start();
+	gt_tap_open(GT_OPENCL);
 	gt_cl_live_start();
 	*entries_ret = (cl_uint)(bytes / sizeof(void *));
 	*ret = &dispatch;

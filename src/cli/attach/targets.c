@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/nvml.h"
 
 void gt_targets_add(struct gt_targets *t, uint32_t pid)
@@ -273,6 +274,7 @@ static int probe_drivers(const struct gt_targets *t, struct gt_libraries *l, str
 int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
 {
 	struct gt_libraries *l = gt_tracer_libraries(tracer);
+	char recorder[PATH_MAX];
 	size_t functions = 0;
 	int mapped;
 
@@ -280,6 +282,10 @@ int gt_targets_probe(struct gt_targets *t, struct gt_tracer *tracer, struct gt_e
 		l->unwanted[i] = i == GT_OWN_POOL || (t->some_apis && !t->wanted[i]) ||
 				 (i == GT_PYTORCH && t->pools == GT_POOLS_NONE);
 	l->cpu_blocks = t->pools == GT_POOLS_CPU;
+	/* first: what `gputrack run` records at this moment must keep its stacks */
+	if (!gt_doors_find(recorder, sizeof recorder, "libgputrack.so"))
+		*recorder = '\0';
+	gt_tracer_find_recorders(tracer, recorder);
 	mapped = probe_drivers(t, l, error);
 	if (!mapped)
 		mapped = scan_targets(t, tracer, error);
