@@ -97,9 +97,9 @@ static int recording_data(const struct settings *s, FILE *out, struct gt_error *
 	if (e)
 		return e;
 	page = gt_page_new(recording, frames, gt_input_held(&s->input, frames), gt_progress_tick);
-	gt_progress_end();
 	page->strict = s->strict;
 	gt_page_data(page, (double)s->threshold_kb, out);
+	gt_progress_end();
 	gt_page_free(page);
 	gt_frames_free(frames);
 	gt_recording_close(recording);

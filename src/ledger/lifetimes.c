@@ -274,7 +274,7 @@ bool gt_references_lack(const struct gt_references *r, const struct gt_live *l,
 uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
 				    const struct gt_entry *entry)
 {
-	uint32_t slot = gt_live_slot(l, entry);
+	uint32_t slot = r->retain_size ? gt_live_slot(l, entry) : 0;
 	bool is_revived = slot < r->revived_size && r->revived[slot];
 
 	return gt_references_own(r, l, entry) > !is_revived && slot < r->retain_size ?

@@ -12,6 +12,8 @@ enum {
 	CHUNK = 64,
 	FIRST_INDEX = 64,
 	BATCH = 16, /* chunks that are allocated together, once there are as many */
+	AHEAD = 16, /* entries that a walk in the order of the index fetches before it needs them */
+	IN_CACHE = 1 << 14, /* an index up to this size is in the processor's cache anyway */
 };
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
@@ -71,6 +73,8 @@ static int grow_index(struct gt_live *l)
 		uint64_t hash;
 		size_t at;
 
+		if (i + AHEAD < old_size && old[i + AHEAD])
+			__builtin_prefetch(at_slot(l, old[i + AHEAD] - 1));
 		if (!old[i])
 			continue;
 		hash = entry_hash(at_slot(l, old[i] - 1));
@@ -258,6 +262,19 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 			      uint64_t handle)
 {
 	return find_at(l, process, kind, handle, 0);
+}
+
+void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uint16_t process)
+{
+	size_t i;
+
+	if (l->mask < IN_CACHE)
+		return;
+	i = gt_handle_hash(process, (enum gt_kind)gt_functions[event->function].kind,
+			   event->handle) &
+	    l->mask;
+	__builtin_prefetch(&l->index[i]);
+	__builtin_prefetch(&l->tags[i]);
 }
 
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
@@ -453,9 +470,14 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 void gt_live_each(const struct gt_live *l,
 		  bool (*each)(void *context, const struct gt_entry *entry), void *context)
 {
-	for (size_t i = 0; l->index && i <= l->mask; i++)
-		if (l->index[i] && !each(context, at_slot(l, l->index[i] - 1)))
-			return;
+	/* as they lie in memory: in the order of the index, each would be a cache miss */
+	for (size_t chunk = 0; chunk < l->chunk_count; chunk++)
+		for (size_t i = 0; i < CHUNK; i++) {
+			const struct gt_entry *e = &l->chunks[chunk][i];
+
+			if (e->function != GT_FN_NONE && !each(context, e))
+				return;
+		}
 }
 
 void gt_live_each_of(const struct gt_live *l, uint16_t process,

@@ -101,6 +101,8 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
 			      uint64_t handle);
+/* Begins to fetch what it takes to apply the event; changes nothing. */
+void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uint16_t process);
 /* An entry's slot, an index for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 

@@ -387,6 +387,7 @@ struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *frames,
 
 	h->recording = r;
 	h->frames = frames;
+	h->tick = tick;
 	l = gt_replay_run(r, &(struct gt_replay){ .each = survey_event,
 						  .sampled = survey_sample,
 						  .context = &s,

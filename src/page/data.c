@@ -495,7 +495,8 @@ void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 	struct gt_view v = { .recording = h->recording,
 			     .ledger = h->sets[0].ledger,
 			     .frames = h->frames,
-			     .strict = h->strict };
+			     .strict = h->strict,
+			     .tick = h->tick };
 
 	gt_json_begin(&j, out);
 	j.in_html = true;

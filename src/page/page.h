@@ -58,6 +58,7 @@ struct gt_page {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_strictness strict; /* what counts as leaked; may be set after gt_page_new */
+	gt_tick_fn *tick;
 	uint64_t start_ns, end_ns;
 	struct gt_page_set sets[GT_PAGE_SETS_MAX];
 	size_t set_count, process_left_out; /* processes without a set of their own */

@@ -75,21 +75,48 @@ static bool may_have_ended(const struct gt_view *v, const struct gt_process *p,
 	return (owner ? owner : entry)->time_ns <= p->gap_last_ns;
 }
 
-enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
+/* The fate of what a process left, unless a missing event may have ended it. */
+static enum gt_fate fate_in(const struct gt_view *v, uint32_t process)
 {
-	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
+	const struct gt_process *p = gt_recording_process(v->recording, process);
 	enum gt_fate fate = fate_of_process(p);
 
-	if (fate == GT_FATE_LEAKED && gt_shortage_stopped(v, entry->process))
+	if (fate == GT_FATE_LEAKED && gt_shortage_stopped(v, process))
 		fate = GT_FATE_KILLED;
 	if (fate == GT_FATE_ALIVE && v->strict.running_is_leak)
 		fate = GT_FATE_LEAKED;
 	/* nobody saw whether a process without an end was killed */
 	if (v->strict.killed_is_leak && (fate == GT_FATE_KILLED || p->end == GT_END_UNKNOWN))
 		fate = GT_FATE_LEAKED;
-	if (fate == GT_FATE_LEAKED && may_have_ended(v, p, entry))
-		fate = GT_FATE_PERHAPS;
 	return fate;
+}
+
+enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
+{
+	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
+	enum gt_fate fate = fate_in(v, entry->process);
+
+	return fate == GT_FATE_LEAKED && may_have_ended(v, p, entry) ? GT_FATE_PERHAPS : fate;
+}
+
+/* The fate of all that is alive, if one look at each process tells; otherwise GT_FATE_COUNT. */
+static enum gt_fate shared_fate(const struct gt_view *v)
+{
+	const struct gt_live *live = &v->ledger->live;
+	enum gt_fate shared = GT_FATE_COUNT;
+
+	for (uint32_t i = 0; i < live->arena_count; i++) {
+		enum gt_fate fate;
+
+		if (!live->arenas[i].count)
+			continue;
+		fate = fate_in(v, i);
+		if (gt_recording_process(v->recording, i)->gap_first_ns ||
+		    (shared != GT_FATE_COUNT && shared != fate))
+			return GT_FATE_COUNT;
+		shared = fate;
+	}
+	return shared;
 }
 
 struct walk {
@@ -128,8 +155,16 @@ static void add_to_sums(void *context, const struct gt_entry *entry, enum gt_fat
 
 void gt_fate_sums(const struct gt_view *v, struct gt_fate_sum sums[GT_FATE_COUNT])
 {
+	enum gt_fate shared = shared_fate(v);
+
 	memset(sums, 0, GT_FATE_COUNT * sizeof *sums);
-	gt_fate_each(v, add_to_sums, sums);
+	if (shared < GT_FATE_COUNT) {
+		struct gt_leaked all = gt_ledger_leaked(v->ledger);
+
+		sums[shared] = (struct gt_fate_sum){ all.count, all.device_bytes, all.host_bytes };
+	} else {
+		gt_fate_each(v, add_to_sums, sums);
+	}
 }
 
 struct site_sums {
@@ -154,15 +189,29 @@ struct gt_site_fates *gt_site_fates(const struct gt_view *v)
 	struct site_sums sums = { v->ledger,
 				  gt_alloc((v->ledger->site_count + 1) * sizeof *sums.fates) };
 
-	gt_fate_each(v, add_to_site, &sums);
+	enum gt_fate shared = shared_fate(v);
+
+	if (shared == GT_FATE_COUNT)
+		gt_fate_each(v, add_to_site, &sums);
+	for (size_t i = 0; shared < GT_FATE_COUNT && i < v->ledger->site_count; i++) {
+		const struct gt_site *site = &v->ledger->sites[i];
+
+		if (!gt_site_leaks(site))
+			continue;
+		sums.fates[i].count[shared] = site->live;
+		sums.fates[i].bytes[shared] = site->bytes_live;
+	}
 	return sums.fates;
 }
 
 /* The one fate of all these, or GT_FATE_COUNT. */
 static enum gt_fate common_fate(const struct gt_view *v, const struct gt_groups *groups)
 {
-	enum gt_fate common = GT_FATE_LEAKED;
+	enum gt_fate common = shared_fate(v);
 
+	if (common < GT_FATE_COUNT)
+		return common;
+	common = GT_FATE_LEAKED;
 	for (size_t i = 0; i < groups->count; i++)
 		for (size_t k = 0; k < groups->list[i].count; k++) {
 			enum gt_fate fate = gt_fate_of(v, groups->list[i].objects[k]);

@@ -45,11 +45,22 @@ static void apply_event(const struct gt_replay *how, struct gt_ledger *l,
 		how->each(how->context, l, event, process);
 }
 
+/* Ledgers of many resources wait for memory most of the time. */
+static void prefetch_next(const struct run *run)
+{
+	uint32_t process;
+	const struct gt_event *next = gt_recording_peek(run->recording, &process);
+
+	for (size_t i = 0; next && next->function < GT_FN_COUNT && i < run->count; i++)
+		gt_live_prefetch(&run->ledgers[i]->live, next, (uint16_t)process);
+}
+
 static bool take_event(void *context, const struct gt_event *event, uint32_t process)
 {
 	const struct run *run = context;
 	bool wants_more = false;
 
+	prefetch_next(run);
 	for (size_t i = 0; i < run->count; i++) {
 		const struct gt_replay *how = &run->replays[i];
 

@@ -157,6 +157,8 @@ typedef void gt_touch_fn(void *context, uint32_t process, const struct gt_touch 
 
 /* Calls `on_touch` for all recorded GPU work (`gputrack run --touches`), in order of time. */
 void gt_recording_on_touch(struct gt_recording *r, gt_touch_fn *on_touch, void *context);
+/* The event that probably comes next, as its trace has it; NULL: not known. */
+const struct gt_event *gt_recording_peek(const struct gt_recording *r, uint32_t *process);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 

@@ -270,6 +270,14 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 	return 0;
 }
 
+const struct gt_event *gt_recording_peek(const struct gt_recording *r, uint32_t *process)
+{
+	*process = r->heap.count ? r->heap.items[0].item : r->source_count;
+	return *process < r->process_count && r->sources[*process].reader ?
+		       &r->sources[*process].next :
+		       NULL;
+}
+
 void gt_recording_rewind(struct gt_recording *r)
 {
 	r->heap.count = 0;

@@ -100,7 +100,7 @@ class Browser:
 
     def drag(self, selector, start, end):
         """Drags the mouse between two fractions of the element's width."""
-        box = self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'});"
+        box = self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'});"
                       "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
                       "return [b.left, b.top, b.width, b.height]", selector)
         at = [{"type": "pointerMove", "duration": 0, "x": round(box[0] + box[2] * share),

@@ -57,6 +57,10 @@ def test_the_page_data_agrees_with_the_reports(case):
     assert everything["peak"]["bytes"] == peak["peak"]["device_bytes"]
     assert sum(site[5] for site in sites if everything["kinds"][site[1]]["memory"] == "device") \
         == peak["peak"]["device_bytes"]
+    # one process, which ended by itself; but events are missing
+    gappy = data_of(page_of(case, "gappy.gt"))["sets"][0]
+    assert gappy["fates"]["perhaps"]["count"] == 11 and not gappy["leaked"]
+    assert sum(site[15] for site in gappy["sites"]) == 11 and not sum(site[13] for site in gappy["sites"])
 
 
 def changes(values):

@@ -4,7 +4,7 @@ import { el, section, segmented, switchButton, visible } from "./dom.js";
 import { FlameCanvas } from "./flame_canvas.js";
 import { boxAtPath, boxPath, flameTree, functionOf, functionWords, hasLibraryRuns, layOut,
   sandwichTrees } from "./flame_tree.js";
-import { FunctionTable } from "./functions.js";
+import { FlameTable } from "./flame_table.js";
 import { formatCount, formatValue } from "./format.js";
 import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
@@ -26,7 +26,7 @@ export class Flame {
       "S shows callers and callees, Escape shows all. The functions are also in a table below.",
     { pick: (box, around) => this.pick(box.node, around), leave: () => this.showAll(),
       point: (box) => this.showDetail(box?.node), words: (node) => this.words(node) });
-    this.table = new FunctionTable(tableState, (fn) => this.showAround(fn));
+    this.table = new FlameTable(tableState, (fn) => this.showAround(fn));
     this.empty = el("p", { class: "card empty", hidden: true });
     this.note = el("p", { class: "dim small" });
     this.detail = el("p", { class: "readout", aria: { live: "polite" } });

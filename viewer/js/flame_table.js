@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// functions.js - the functions of the flame graph as a table: for screen readers, and by their sums.
+// flame_table.js - the functions of the flame graph as a table: for screen readers, and by their sums.
 import { el } from "./dom.js";
 import { functionsOf } from "./flame_tree.js";
 import { formatCount, formatValue } from "./format.js";
 import { Table } from "./table.js";
 
-export class FunctionTable {
+export class FlameTable {
   /* `state` as a table's, with isOpen. `showAround(fn)` shows a function's callers and callees. */
   constructor(state, showAround) {
     Object.assign(this, { state, showAround, shown: null });
