@@ -2,6 +2,8 @@
 /* dwarf_expression.c - the value of an expression in .eh_frame. */
 #include "base/dwarf_expression.h"
 
+#include "base/machine.h"
+
 #include <dwarf.h>
 
 /* The operand stack; overflow or underflow makes it bad. Small: so may the program's stack be. */
@@ -32,7 +34,7 @@ static void push_register(struct operands *o, const struct gt_dwarf_machine *m, 
 {
 	uint64_t offset = (uint64_t)gt_get_signed(b);
 
-	if (number < GT_DWARF_REGISTERS)
+	if (number < GT_REGISTERS)
 		push(o, m->registers[number] + offset);
 	else
 		o->bad = true;

@@ -11,11 +11,9 @@
 
 #include "base/bytes.h"
 
-enum { GT_DWARF_REGISTERS = 17 }; /* of x86-64 by their DWARF numbers, the return address last */
-
 /* What an expression may use. */
 struct gt_dwarf_machine {
-	const uint64_t *registers;
+	const uint64_t *registers; /* GT_REGISTERS: base/machine.h */
 	/* Reads a word of memory; false: it cannot be read. */
 	bool (*load)(const void *memory, uint64_t address, uint64_t *word);
 	const void *memory;

@@ -21,7 +21,7 @@ enum {
 	PE_INDIRECT = 0x80,
 	PE_SORTED = 0x3b, /* pairs of 32-bit offsets from the header: what all linkers write */
 };
-enum { HDR_SIZE = 4, EXTENDED = 0xffffffff };
+enum { HDR_SIZE = 4, NEGATE_RA_STATE = 0x2d, EXTENDED = 0xffffffff };
 
 /* A module, and its .eh_frame_hdr. */
 struct module {
@@ -428,6 +428,7 @@ static void execute_one(struct machine *m, struct gt_bytes *b)
 	case DW_CFA_remember_state: remember(m); return;
 	case DW_CFA_restore_state: recall(m); return;
 	case DW_CFA_GNU_args_size: gt_get_varint(b); return;
+	case NEGATE_RA_STATE: return; /* arm64: signed or not, gt_code_address sees to it */
 	default: break;
 	}
 	if (!execute_cfa(m, code, b) && !execute_register(m, code, b))
@@ -457,7 +458,7 @@ bool gt_frame_rule_find(struct gt_frame_work *work, uint64_t pc)
 	memset(rule, 0, sizeof *rule);
 	rule->base = at;
 	rule->is_signal = entry.is_signal;
-	rule->how[GT_RETURN] = GT_UNDEFINED;
+	rule->how[GT_RETURN] = GT_RETURN_AT_ENTRY;
 	rule->cfa_how = GT_UNDEFINED;
 	m.entry = &entry;
 	m.at = entry.start;

@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* x86-64's DWARF numbers; registers beyond these (vectors, flags) are ignored. */
-enum { GT_RBX = 3, GT_RBP = 6, GT_RSP = 7, GT_R12 = 12, GT_RETURN = 16, GT_REGISTERS = 17 };
+#include "base/machine.h"
 
 enum gt_frame_how {
 	GT_SAME,          /* unchanged */

@@ -248,7 +248,7 @@ static struct scratch *own_scratch(void)
  */
 static bool is_above(const struct gt_walk *frame, const struct gt_walk *caller, bool by_bp)
 {
-	uint64_t sp = frame->registers[GT_RSP], caller_sp = caller->registers[GT_RSP];
+	uint64_t sp = frame->registers[GT_STACK], caller_sp = caller->registers[GT_STACK];
 
 	return caller_sp > sp && (by_bp || caller_sp - sp <= FRAME_BYTES_MAX);
 }
@@ -266,27 +266,26 @@ static size_t find_words(struct scratch *s, size_t count)
 
 	*frame = s->here;
 	for (size_t i = 1; i < count; i++) {
-		uint64_t bp = frame->registers[GT_RBP], caller_sp;
+		uint64_t bp = frame->registers[GT_FRAME], caller_sp;
 		bool by_bp;
 
 		*caller = *frame;
 		if (!gt_walk_step(caller))
 			return 0;
-		caller_sp = caller->registers[GT_RSP];
-		by_bp = frame->registers[GT_RSP] <= bp && bp < caller_sp;
+		caller_sp = caller->registers[GT_STACK];
+		by_bp = frame->registers[GT_STACK] <= bp && bp < caller_sp;
 		if (!is_above(frame, caller, by_bp))
 			return 0;
 		/* the innermost frame is our own, and its address is the cache's key */
 		if (i > 1 && by_bp) {
-			if (!frame->bp_at || *frame->bp_at != bp)
+			if (!frame->frame_at || *frame->frame_at != bp)
 				return 0;
-			words[n++] = (struct stack_word){ frame->bp_at, bp };
+			words[n++] = (struct stack_word){ frame->frame_at, bp };
 		}
-		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller_sp - 1,
-						s->frames[i] };
 		/* a signal frame has no return address there */
-		if (*words[n].at != words[n].value)
+		if (!caller->return_at || gt_code_address(*caller->return_at) != s->frames[i])
 			return 0;
+		words[n] = (struct stack_word){ caller->return_at, *caller->return_at };
 		n++;
 		*frame = *caller;
 	}

@@ -12,43 +12,40 @@
 #include "base/bytes.h"
 #include "base/dwarf_expression.h"
 
-_Static_assert((int)GT_REGISTERS == (int)GT_DWARF_REGISTERS, "registers of expressions");
-_Static_assert(offsetof(struct gt_walk, registers) == 0 && GT_RETURN * 8 == 128, "GT_WALK_HERE");
-
 enum {
 	PAGE = 4096,
 	MAIN_STACK_MAX = 64 << 20, /* the kernel keeps 128 MB below the first thread's stack free */
 	RULES = 4096,
-	SAVED = 6,
 };
-
-/* No process has memory from here on. */
-#define USER_END (UINT64_C(1) << 47)
 
 /* The highest address that the first thread's frames use. */
 extern void *__libc_stack_end __attribute__((weak));
 
+static const uint8_t saved_registers[] = GT_SAVED;
+_Static_assert(sizeof saved_registers == GT_SAVED_COUNT, "base/machine.h");
+
 /*
- * Rules of the usual form, in four words: the CFA is a register and an offset, the return address
- * lies below it, and the registers that calls preserve lie at multiples of 8 bytes below it, or are
- * unchanged. Shared by all threads without a lock: the first word is the address, mixed with the
- * others, and a row that is half another's has the wrong one.
+ * Rules of the usual form, in a few words: the CFA is a register and an offset, and the return
+ * address and the registers that calls preserve lie at multiples of 8 bytes below it; registers may
+ * also be unchanged.
  */
+struct usual {
+	int32_t cfa_offset;
+	uint32_t generation;
+	uint16_t cfa, has_caller;
+	int16_t saved[GT_SAVED_COUNT]; /* in words from the CFA; 0: unchanged */
+};
+
+/*
+ * Shared by all threads without a lock: the first word is the address, mixed with the others, and a
+ * row that is half another's has the wrong one.
+ */
+enum { WORDS = (sizeof(struct usual) + 7) / 8 };
 struct row {
-	_Atomic uint64_t check, words[3];
+	_Atomic uint64_t check, words[WORDS];
 };
 static struct row rows[RULES];
 static _Atomic uint32_t generation = 1;
-static const uint8_t saved_registers[SAVED] = { GT_RBP, GT_RBX, GT_R12, 13, 14, 15 };
-
-struct usual {
-	int32_t cfa_offset;
-	uint16_t cfa;
-	int16_t saved[SAVED]; /* in words from the CFA; 0: unchanged */
-	uint16_t has_caller;
-	uint32_t generation;
-};
-_Static_assert(sizeof(struct usual) == 3 * sizeof(uint64_t), "three words");
 
 static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 {
@@ -59,10 +56,10 @@ static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 	if (rule->how[GT_RETURN] == GT_UNDEFINED)
 		return true;
 	usual->has_caller = true;
-	if (rule->cfa_how != GT_IN_REGISTER || rule->is_signal || rule->how[GT_RSP] != GT_SAME ||
-	    rule->how[GT_RETURN] != GT_AT_CFA || rule->value[GT_RETURN] != -8)
+	if (rule->cfa_how != GT_IN_REGISTER || rule->is_signal || rule->how[GT_STACK] != GT_SAME ||
+	    rule->how[GT_RETURN] != GT_AT_CFA)
 		return false;
-	for (int i = 0; i < SAVED; i++) {
+	for (int i = 0; i < GT_SAVED_COUNT; i++) {
 		int number = saved_registers[i];
 
 		if (rule->how[number] == GT_SAME || rule->how[number] == GT_UNDEFINED)
@@ -75,10 +72,13 @@ static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 }
 
 /* Depends on every bit of every word. */
-static uint64_t sum_of(const uint64_t words[3])
+static uint64_t sum_of(const uint64_t words[WORDS])
 {
-	return words[0] * 0x9e3779b97f4a7c15u + words[1] * 0xbf58476d1ce4e5b9u +
-	       words[2] * 0x94d049bb133111ebu;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < WORDS; i++)
+		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15u + (sum >> 32);
+	return sum;
 }
 
 static struct row *row_of(uint64_t pc)
@@ -89,11 +89,11 @@ static struct row *row_of(uint64_t pc)
 static bool find_row(struct usual *usual, uint64_t pc)
 {
 	struct row *row = row_of(pc);
-	uint64_t words[3];
+	uint64_t words[WORDS] = { 0 };
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < WORDS; i++)
 		words[i] = atomic_load_explicit(&row->words[i], memory_order_relaxed);
-	memcpy(usual, words, sizeof words);
+	memcpy(usual, words, sizeof *usual);
 	return (atomic_load_explicit(&row->check, memory_order_relaxed) ^ sum_of(words)) == pc &&
 	       usual->generation == atomic_load_explicit(&generation, memory_order_relaxed);
 }
@@ -101,10 +101,10 @@ static bool find_row(struct usual *usual, uint64_t pc)
 static void keep_row(const struct usual *usual, uint64_t pc)
 {
 	struct row *row = row_of(pc);
-	uint64_t words[3];
+	uint64_t words[WORDS] = { 0 };
 
-	memcpy(words, usual, sizeof words);
-	for (int i = 0; i < 3; i++)
+	memcpy(words, usual, sizeof *usual);
+	for (int i = 0; i < WORDS; i++)
 		atomic_store_explicit(&row->words[i], words[i], memory_order_relaxed);
 	atomic_store_explicit(&row->check, pc ^ sum_of(words), memory_order_relaxed);
 }
@@ -129,7 +129,7 @@ void gt_walk_init(struct gt_walk *w, struct gt_frame_work *work)
 /* From the innermost frame to the end of the stack, or of the page if that end is not known. */
 static void find_known(struct gt_walk *w)
 {
-	uint64_t sp = w->registers[GT_RSP], top = 0;
+	uint64_t sp = w->registers[GT_STACK], top = 0;
 
 	if (&__libc_stack_end)
 		top = (uint64_t)(uintptr_t)__libc_stack_end;
@@ -147,7 +147,7 @@ static bool load(const struct gt_walk *w, uint64_t at, uint64_t *word)
 {
 	struct iovec here = { word, sizeof *word }, there = { (void *)(uintptr_t)at, sizeof *word };
 
-	if (at % sizeof *word || at < PAGE || at >= USER_END)
+	if (at % sizeof *word || at < PAGE || at >= GT_USER_END)
 		return false;
 	if (!w->is_guessed || (at >= w->known_low && at <= w->known_high - sizeof *word)) {
 		*word = word_at(at);
@@ -182,7 +182,7 @@ static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *r
 
 	switch ((enum gt_frame_how)rule->how[number]) {
 	case GT_UNDEFINED: *out = 0; return true;
-	case GT_SAME: *out = number == GT_RSP ? cfa : w->registers[number]; return true;
+	case GT_SAME: *out = number == GT_STACK ? cfa : w->registers[number]; return true;
 	case GT_IN_REGISTER: *out = w->registers[rule->value[number]]; return true;
 	case GT_CFA_PLUS: *out = near_cfa; return true;
 	case GT_AT_CFA: return load(w, near_cfa, out);
@@ -192,6 +192,14 @@ static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *r
 	case GT_EXPRESSION: return evaluate(w, rule->base + rule->value[number], &cfa, out);
 	}
 	return false;
+}
+
+/* Where a register was saved; NULL: not at a fixed place. */
+static const uint64_t *address_of(const struct gt_frame_rule *rule, int number, uint64_t cfa)
+{
+	return rule->how[number] == GT_AT_CFA ?
+		       (const uint64_t *)(uintptr_t)(cfa + (uint64_t)(int64_t)rule->value[number]) :
+		       NULL;
 }
 
 /* A rule of any form. */
@@ -207,12 +215,10 @@ static __attribute__((noinline)) bool step_by_rule(struct gt_walk *w,
 	for (int i = 0; i < GT_REGISTERS; i++)
 		if (!find_register(w, rule, i, cfa, &next[i]))
 			return false;
-	if (rule->how[GT_RBP] != GT_SAME)
-		w->bp_at =
-			rule->how[GT_RBP] == GT_AT_CFA ?
-				(const uint64_t *)(uintptr_t)(cfa + (uint64_t)(int64_t)
-									    rule->value[GT_RBP]) :
-				NULL;
+	if (rule->how[GT_FRAME] != GT_SAME)
+		w->frame_at = address_of(rule, GT_FRAME, cfa);
+	w->return_at = address_of(rule, GT_RETURN, cfa);
+	next[GT_RETURN] = gt_code_address(next[GT_RETURN]);
 	memcpy(w->registers, next, sizeof next);
 	w->is_interrupted = rule->is_signal;
 	return true;
@@ -220,37 +226,39 @@ static __attribute__((noinline)) bool step_by_rule(struct gt_walk *w,
 
 static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
 {
-	uint64_t cfa = w->registers[usual->cfa] + (uint64_t)(int64_t)usual->cfa_offset, next[SAVED];
+	uint64_t cfa = w->registers[usual->cfa] + (uint64_t)(int64_t)usual->cfa_offset;
+	uint64_t next[GT_SAVED_COUNT];
 
-	if (!load(w, cfa - 8, &w->registers[GT_RETURN]))
-		return false;
-	for (int i = 0; i < SAVED; i++) {
+	for (int i = 0; i < GT_SAVED_COUNT; i++) {
 		uint64_t at = cfa + (uint64_t)((int64_t)usual->saved[i] * 8);
 
 		next[i] = w->registers[saved_registers[i]];
-		if (usual->saved[i] && !load(w, at, &next[i]))
+		if (!usual->saved[i])
+			continue;
+		if (!load(w, at, &next[i]))
 			return false;
-		if (usual->saved[i] && i == 0)
-			w->bp_at = (const uint64_t *)(uintptr_t)at;
+		if (i == 0)
+			w->frame_at = (const uint64_t *)(uintptr_t)at;
+		else if (i == 1)
+			w->return_at = (const uint64_t *)(uintptr_t)at;
 	}
-	for (int i = 0; i < SAVED; i++)
+	for (int i = 0; i < GT_SAVED_COUNT; i++)
 		w->registers[saved_registers[i]] = next[i];
-	w->registers[GT_RSP] = cfa;
+	w->registers[GT_RETURN] = gt_code_address(w->registers[GT_RETURN]);
+	w->registers[GT_STACK] = cfa;
 	w->is_interrupted = false;
 	return true;
 }
 
-/* True when a call instruction ends at `address`: direct, or by a register or memory. */
+/* True when a call instruction ends at `address`. */
 __attribute__((noinline)) static bool is_after_call(uint64_t address)
 {
-	uint8_t code[5];
+	uint8_t code[GT_CALL_BYTES];
 	struct iovec here = { code, sizeof code };
 	struct iovec there = { (void *)(uintptr_t)(address - sizeof code), sizeof code };
 
-	if (syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) != sizeof code)
-		return false;
-	return code[0] == 0xe8 || (code[3] == 0xff && (code[4] & 0x38) == 0x10) ||
-	       (code[2] == 0xff && (code[3] & 0x38) == 0x10);
+	return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == sizeof code &&
+	       gt_is_call(code);
 }
 
 /*
@@ -272,17 +280,19 @@ static bool is_other_stack(struct gt_walk *w, uint64_t bp, uint64_t address)
 /* Code without rules: its frame pointer is believed, as far as it points up the stack. */
 static bool step_by_frame_pointer(struct gt_walk *w)
 {
-	uint64_t bp = w->registers[GT_RBP], caller_bp, address;
+	uint64_t bp = w->registers[GT_FRAME], caller_bp, address;
 
 	w->is_guessed = true;
 	if (!load(w, bp, &caller_bp) || !load(w, bp + 8, &address))
 		return false;
-	if (bp < w->registers[GT_RSP] && !is_other_stack(w, bp, address))
+	address = gt_code_address(address);
+	if (bp < w->registers[GT_STACK] && !is_other_stack(w, bp, address))
 		return false;
-	w->registers[GT_RSP] = bp + 16;
-	w->registers[GT_RBP] = caller_bp;
+	w->registers[GT_STACK] = bp + 16;
+	w->registers[GT_FRAME] = caller_bp;
 	w->registers[GT_RETURN] = address;
-	w->bp_at = (const uint64_t *)(uintptr_t)bp;
+	w->frame_at = (const uint64_t *)(uintptr_t)bp;
+	w->return_at = w->frame_at + 1;
 	w->is_interrupted = false;
 	return true;
 }
@@ -290,24 +300,32 @@ static bool step_by_frame_pointer(struct gt_walk *w)
 bool gt_walk_step(struct gt_walk *w)
 {
 	/* a return address may be past the end of its function: look up the call before it */
-	uint64_t pc = w->registers[GT_RETURN] - !w->is_interrupted, sp = w->registers[GT_RSP];
+	uint64_t pc = w->registers[GT_RETURN] - !w->is_interrupted, sp = w->registers[GT_STACK];
 	const struct gt_frame_rule *rule = &w->work->rule;
 	struct usual usual;
 	bool stepped;
 
 	if (!w->known_high)
 		find_known(w);
-	if (find_row(&usual, pc)) {
+	if (GT_RECORD_IS_LOW && w->is_guessed) {
+		stepped = step_by_frame_pointer(w); /* where the stack pointer was is not known */
+	} else if (find_row(&usual, pc)) {
 		w->is_outermost = !usual.has_caller;
 		stepped = usual.has_caller && step_as_usual(w, &usual);
 	} else if (gt_frame_rule_find(w->work, pc)) {
 		if (is_usual(rule, &usual))
 			keep_row(&usual, pc);
 		w->is_outermost = rule->how[GT_RETURN] == GT_UNDEFINED;
-		stepped = !w->is_outermost && step_by_rule(w, rule);
+		/* a return address that was not saved is known of the innermost frame alone */
+		if (rule->how[GT_RETURN] == GT_SAME)
+			stepped = false;
+		else if (GT_RECORD_IS_LOW && rule->is_signal)
+			stepped = step_by_frame_pointer(w);
+		else
+			stepped = !w->is_outermost && step_by_rule(w, rule);
 	} else {
 		stepped = step_by_frame_pointer(w);
 	}
 	w->is_outermost |= stepped && !w->registers[GT_RETURN];
-	return stepped && w->registers[GT_RETURN] && w->registers[GT_RSP] != sp;
+	return stepped && w->registers[GT_RETURN] && w->registers[GT_STACK] != sp;
 }

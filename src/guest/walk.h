@@ -20,7 +20,8 @@
 
 struct gt_walk {
 	uint64_t registers[GT_REGISTERS]; /* GT_RETURN: the address of the frame's code */
-	const uint64_t *bp_at;            /* where GT_RBP was read; NULL: in the register */
+	const uint64_t *frame_at;         /* where GT_FRAME was read; NULL: in the register */
+	const uint64_t *return_at;        /* where GT_RETURN was read; NULL: nowhere known */
 	struct gt_frame_work *work;       /* shared by the walks of a thread */
 	uint64_t known_low, known_high;   /* memory that is there for certain */
 	bool is_interrupted;              /* the address is where a signal arrived */
@@ -32,18 +33,7 @@ struct gt_walk {
 #define GT_WALK_HERE(w, work)                                                                      \
 	do {                                                                                       \
 		gt_walk_init(w, work);                                                             \
-		__asm__ volatile("lea 0f(%%rip), %%rax\n"                                          \
-				 "0: mov %%rax, 128(%0)\n"                                         \
-				 "mov %%rbx, 24(%0)\n"                                             \
-				 "mov %%rbp, 48(%0)\n"                                             \
-				 "mov %%rsp, 56(%0)\n"                                             \
-				 "mov %%r12, 96(%0)\n"                                             \
-				 "mov %%r13, 104(%0)\n"                                            \
-				 "mov %%r14, 112(%0)\n"                                            \
-				 "mov %%r15, 120(%0)\n"                                            \
-				 :                                                                 \
-				 : "r"((w)->registers)                                             \
-				 : "rax", "memory");                                               \
+		GT_READ_REGISTERS((w)->registers);                                                 \
 	} while (0)
 
 void gt_walk_init(struct gt_walk *w, struct gt_frame_work *work);

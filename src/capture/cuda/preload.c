@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "capture/cuda/direct.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -58,19 +59,9 @@ static const char *const names[GT_ENTRIES] = {
  */
 #define ENTRY(fn)                                                                                  \
 	extern void *gt_slot_##fn, gt_first_##fn(void);                                            \
-	__asm__(".pushsection .text\n"                                                             \
-		".type gt_entry_" #fn ", @function\n"                                              \
-		".globl gt_entry_" #fn "\n"                                                        \
-		"gt_entry_" #fn ":\n"                                                              \
-		"	jmp *gt_slot_" #fn "(%rip)\n"                                              \
-		".size gt_entry_" #fn ", . - gt_entry_" #fn "\n"                                   \
-		".hidden gt_first_" #fn "\n"                                                       \
-		".globl gt_first_" #fn "\n"                                                        \
-		"gt_first_" #fn ":\n"                                                              \
-		"	lea gt_slot_" #fn "(%rip), %r11\n"                                         \
-		"	jmp gt_preload_first\n"                                                          \
-		".popsection\n"                                                                    \
-		".symver gt_entry_" #fn "," #fn "@GPUTRACK, remove\n");                            \
+	__asm__(".pushsection .text\n" GT_ASM_ENTRY(fn) ".popsection\n"                            \
+							".symver gt_entry_" #fn "," #fn            \
+							"@GPUTRACK, remove\n");                    \
 	__attribute__((visibility("hidden"))) void *gt_slot_##fn = (void *)gt_first_##fn;
 #define FN(fn, ...) ENTRY(fn)
 #define TOUCH       FN
@@ -80,55 +71,8 @@ ENTRIES
 #undef FN
 #undef ENTRY
 
-__asm__(".pushsection .text\n"
-	".type gt_preload_first, @function\n"
-	"gt_preload_first:\n"
-	".cfi_startproc\n"
-	"	push %rdi\n"
-	"	push %rsi\n"
-	"	push %rdx\n"
-	"	push %rcx\n"
-	"	push %r8\n"
-	"	push %r9\n"
-	"	push %r11\n"
-	".cfi_adjust_cfa_offset 56\n"
-	"	call gt_preload_fill\n"
-	"	pop %r11\n"
-	"	pop %r9\n"
-	"	pop %r8\n"
-	"	pop %rcx\n"
-	"	pop %rdx\n"
-	"	pop %rsi\n"
-	"	pop %rdi\n"
-	".cfi_adjust_cfa_offset -56\n"
-	"	jmp *(%r11)\n"
-	".cfi_endproc\n"
-	".size gt_preload_first, . - gt_preload_first\n"
-	".globl gt_dlsym_old, gt_dlsym\n"
-	".type gt_dlsym_old, @function\n"
-	".type gt_dlsym, @function\n"
-	"gt_dlsym_old:\n"
-	"gt_dlsym:\n"
-	".cfi_startproc\n"
-	"	push %rdi\n"
-	"	push %rsi\n"
-	"	sub $8, %rsp\n"
-	".cfi_adjust_cfa_offset 24\n"
-	"	mov 24(%rsp), %rdx\n"
-	"	call gt_preload_dlsym\n"
-	"	add $8, %rsp\n"
-	"	pop %rsi\n"
-	"	pop %rdi\n"
-	".cfi_adjust_cfa_offset -24\n"
-	"	test %rax, %rax\n"
-	"	jnz 1f\n"
-	"	jmp *gt_preload_real(%rip)\n"
-	"1:	ret\n"
-	".cfi_endproc\n"
-	".size gt_dlsym, . - gt_dlsym\n"
-	".size gt_dlsym_old, . - gt_dlsym_old\n"
-	".popsection\n"
-	".symver gt_dlsym_old, dlsym@GLIBC_2.2.5, remove\n"
+__asm__(".pushsection .text\n" GT_ASM_FIRST GT_ASM_DLSYM ".popsection\n"
+	".symver gt_dlsym_old, dlsym@" GT_LIBC_FIRST ", remove\n"
 	".symver gt_dlsym, dlsym@@GLIBC_2.34, remove\n");
 
 static void **const slots[GT_ENTRIES] = {
@@ -153,7 +97,7 @@ const char gt_cuda_preloaded;
 /* The C library's own, or that of the next library that stands in for it. */
 static dlsym_fn *real_dlsym(void)
 {
-	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5" };
+	static const char *const versions[] = { "GLIBC_2.34", GT_LIBC_FIRST };
 	dlsym_fn *real = atomic_load_explicit(&gt_preload_real, memory_order_relaxed);
 
 	for (size_t i = 0; !real && i < sizeof versions / sizeof *versions; i++)

@@ -10,13 +10,14 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/dwarf_expression.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
 enum { RBP = 6, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
 
-_Static_assert((int)GT_CFI_REGISTERS == (int)GT_DWARF_REGISTERS, "registers of expressions");
+_Static_assert((int)GT_CFI_REGISTERS == (int)GT_REGISTERS, "registers of expressions");
 
 /* The rule of an address, if it has one. */
 struct known {

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* machine_aarch64.h - arm64, as base/machine.h wants it. */
+#pragma once
+
+enum { GT_FRAME = 29, GT_RETURN = 30, GT_STACK = 31, GT_REGISTERS = 32 };
+
+#define GT_SAVED                                                                                   \
+	{                                                                                          \
+		GT_FRAME, GT_RETURN, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28                        \
+	}
+#define GT_SAVED_COUNT     12
+#define GT_RETURN_AT_ENTRY GT_SAME /* it is in its register */
+#define GT_RECORD_IS_LOW   1
+#define GT_USER_END        (UINT64_C(1) << 52)
+#define GT_LIBC_FIRST      "GLIBC_2.17"
+
+#define GT_READ_REGISTERS(registers)                                                               \
+	__asm__ volatile("0: adr x9, 0b\n"                                                         \
+			 "mov x10, sp\n"                                                           \
+			 "stp x19, x20, [%0, #152]\n"                                              \
+			 "stp x21, x22, [%0, #168]\n"                                              \
+			 "stp x23, x24, [%0, #184]\n"                                              \
+			 "stp x25, x26, [%0, #200]\n"                                              \
+			 "stp x27, x28, [%0, #216]\n"                                              \
+			 "stp x29, x9, [%0, #232]\n"                                               \
+			 "str x10, [%0, #248]\n"                                                   \
+			 :                                                                         \
+			 : "r"(registers)                                                          \
+			 : "x9", "x10", "memory")
+
+/* By the instruction for it, which does nothing on processors that sign nothing. */
+static inline uint64_t gt_code_address(uint64_t word)
+{
+	register uint64_t x30 __asm__("x30") = word;
+
+	__asm__("hint #7" /* xpaclri */ : "+r"(x30));
+	return x30;
+}
+
+enum { GT_CALL_BYTES = 4 };
+
+/* To an address, or by a register, which may be signed. */
+static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
+{
+	uint32_t word = (uint32_t)code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
+			(uint32_t)code[3] << 24;
+
+	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000 ||
+	       (word & 0xfefff800) == 0xd63f0800;
+}
+
+#define GT_ASM_ENTRY(fn)                                                                           \
+	".type gt_entry_" #fn ", %function\n"                                                      \
+	".globl gt_entry_" #fn "\n"                                                                \
+	"gt_entry_" #fn ":\n"                                                                      \
+	"	hint #34\n" /* bti c */                                                            \
+	"	adrp x16, gt_slot_" #fn "\n"                                                       \
+	"	ldr x16, [x16, #:lo12:gt_slot_" #fn "]\n"                                          \
+	"	br x16\n"                                                                                \
+	".size gt_entry_" #fn ", . - gt_entry_" #fn "\n"                                           \
+	".hidden gt_first_" #fn "\n"                                                               \
+	".globl gt_first_" #fn "\n"                                                                \
+	"gt_first_" #fn ":\n"                                                                      \
+	"	hint #34\n"                                                                              \
+	"	adrp x17, gt_slot_" #fn "\n"                                                       \
+	"	add x17, x17, #:lo12:gt_slot_" #fn "\n"                                            \
+	"	b gt_preload_first\n"
+
+/* x8: where a large result goes; q0 to q7: the low parts of the vectors, all that C passes. */
+#define GT_ASM_FIRST                                                                               \
+	".type gt_preload_first, %function\n"                                                      \
+	"gt_preload_first:\n"                                                                      \
+	".cfi_startproc\n"                                                                         \
+	"	stp x29, x30, [sp, #-224]!\n"                                                            \
+	".cfi_def_cfa_offset 224\n"                                                                \
+	".cfi_offset 29, -224\n"                                                                   \
+	".cfi_offset 30, -216\n"                                                                   \
+	"	mov x29, sp\n"                                                                           \
+	"	stp x0, x1, [sp, #16]\n"                                                                 \
+	"	stp x2, x3, [sp, #32]\n"                                                                 \
+	"	stp x4, x5, [sp, #48]\n"                                                                 \
+	"	stp x6, x7, [sp, #64]\n"                                                                 \
+	"	stp x8, x17, [sp, #80]\n"                                                                \
+	"	stp q0, q1, [sp, #96]\n"                                                                 \
+	"	stp q2, q3, [sp, #128]\n"                                                                \
+	"	stp q4, q5, [sp, #160]\n"                                                                \
+	"	stp q6, q7, [sp, #192]\n"                                                                \
+	"	bl gt_preload_fill\n"                                                                    \
+	"	ldp q6, q7, [sp, #192]\n"                                                                \
+	"	ldp q4, q5, [sp, #160]\n"                                                                \
+	"	ldp q2, q3, [sp, #128]\n"                                                                \
+	"	ldp q0, q1, [sp, #96]\n"                                                                 \
+	"	ldp x8, x17, [sp, #80]\n"                                                                \
+	"	ldp x6, x7, [sp, #64]\n"                                                                 \
+	"	ldp x4, x5, [sp, #48]\n"                                                                 \
+	"	ldp x2, x3, [sp, #32]\n"                                                                 \
+	"	ldp x0, x1, [sp, #16]\n"                                                                 \
+	"	ldp x29, x30, [sp], #224\n"                                                              \
+	".cfi_restore 29\n"                                                                        \
+	".cfi_restore 30\n"                                                                        \
+	".cfi_def_cfa_offset 0\n"                                                                  \
+	"	ldr x16, [x17]\n"                                                                        \
+	"	br x16\n"                                                                                \
+	".cfi_endproc\n"                                                                           \
+	".size gt_preload_first, . - gt_preload_first\n"
+
+#define GT_ASM_DLSYM                                                                               \
+	".globl gt_dlsym_old, gt_dlsym\n"                                                          \
+	".type gt_dlsym_old, %function\n"                                                          \
+	".type gt_dlsym, %function\n"                                                              \
+	"gt_dlsym_old:\n"                                                                          \
+	"gt_dlsym:\n"                                                                              \
+	".cfi_startproc\n"                                                                         \
+	"	hint #34\n"                                                                              \
+	"	stp x29, x30, [sp, #-32]!\n"                                                             \
+	".cfi_def_cfa_offset 32\n"                                                                 \
+	".cfi_offset 29, -32\n"                                                                    \
+	".cfi_offset 30, -24\n"                                                                    \
+	"	mov x29, sp\n"                                                                           \
+	"	stp x0, x1, [sp, #16]\n"                                                                 \
+	"	mov x2, x30\n"                                                                           \
+	"	bl gt_preload_dlsym\n"                                                                   \
+	"	mov x16, x0\n"                                                                           \
+	"	ldp x0, x1, [sp, #16]\n"                                                                 \
+	"	ldp x29, x30, [sp], #32\n"                                                               \
+	".cfi_restore 29\n"                                                                        \
+	".cfi_restore 30\n"                                                                        \
+	".cfi_def_cfa_offset 0\n"                                                                  \
+	"	cbnz x16, 1f\n"                                                                          \
+	"	adrp x16, gt_preload_real\n"                                                             \
+	"	ldr x16, [x16, #:lo12:gt_preload_real]\n"                                                \
+	"	br x16\n"                                                                                \
+	"1:	mov x0, x16\n"                                                                         \
+	"	ret\n"                                                                                   \
+	".cfi_endproc\n"                                                                           \
+	".size gt_dlsym, . - gt_dlsym\n"                                                           \
+	".size gt_dlsym_old, . - gt_dlsym_old\n"
