@@ -139,7 +139,9 @@ def size_text(size):
     unit = 0
     while size >= 1024 and unit < 4:
         size, unit = size / 1024, unit + 1
-    return f"{size} B" if not unit else f"{size:.{max(0, 3 - len(str(int(size))))}f} {('KiB', 'MiB', 'GiB', 'TiB')[unit - 1]}"
+    if not unit:
+        return f"{size} B"
+    return f"{size:.{max(0, 3 - len(str(int(size))))}f} {('KiB', 'MiB', 'GiB', 'TiB')[unit - 1]}"
 
 
 def _recorder():

@@ -149,11 +149,25 @@ def _failure(report, headline, leaks, path, line):
     if where:
         path, line = where.rsplit(":", 1)
         headline = f"{where} leaks {headline}"
+    elif leaks:
+        headline = f"leaks {headline}"
     text = f"gputrack: {headline}\n{_text_of(leaks)}".rstrip() + "\n"
     crash = ReprFileLocation(str(path), int(line), f"gputrack: {headline}")
     report.outcome = "failed"
     report.longrepr = ExceptionChainRepr([(ReprTraceback([ReprEntryNative([text])], None, style="native"), crash,
                                            None)])
+
+
+class _Unplaced:
+    """A leak of which only the resource is known."""
+    count, file, where, stack = 1, "", "", ()
+
+    def __init__(self, resource, error):
+        import gputrack
+        self.kind, self.api, self.created_by = resource.kind, resource.api, resource.created_by
+        self.bytes = resource.bytes
+        self.what = f"1 {resource.kind}" + (f", {gputrack.size_text(resource.bytes)}" if resource.bytes else "")
+        self.place = f"({error})"
 
 
 class _Fixture:
@@ -248,12 +262,18 @@ class _Judge:
             if teardown and teardown.passed and leaks:
                 _failure(teardown, f"{self._sum(leaks)}, of {fixture}", leaks, fixture.path, fixture.line)
 
+    def _leaks(self, spans):
+        try:
+            return self.gputrack.leaks(spans)
+        except RuntimeError as error:  # recording has stopped: what is alive is known, but not where it was made
+            return [_Unplaced(one, error) for one in self.gputrack.diff(spans)]
+
     def _fixture_leaks(self, fixture):
         """Without contexts that only what a test has left behind keeps alive."""
         alive = self.gputrack.diff(fixture.spans)
         if not alive:
             return []
-        leaks = self.gputrack.leaks(fixture.spans)
+        leaks = self._leaks(fixture.spans)
         owners = {other.owner for other in self.gputrack.diff(_without((0, 2**64 - 1), fixture.spans))}
         kinds = {one.kind for one in alive if one.handle not in owners}
         return [leak for leak in leaks if leak.kind in kinds]
@@ -264,7 +284,7 @@ class _Judge:
 
     def _judge_leaks(self, item, report, before, limit):
         gputrack = self.gputrack
-        leaks = gputrack.leaks(_without((before.time_ns, gputrack.snapshot().time_ns), self.others))
+        leaks = self._leaks(_without((before.time_ns, gputrack.snapshot().time_ns), self.others))
         if not leaks:
             return
         allowed = ""

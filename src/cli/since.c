@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* since.c - `gputrack since`: what a running process has created and still holds, for our library
  * in it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,38 @@ static bool is_within(const char *spans, uint64_t time_ns)
 		spans = *end == ',' ? end + 1 : NULL;
 	}
 	return false;
+}
+
+/* The earliest moment that is asked about. */
+static uint64_t first_of(const char *spans)
+{
+	uint64_t first = UINT64_MAX;
+
+	while (spans && *spans) {
+		uint64_t from = strtoull(spans, NULL, 10);
+
+		first = from < first ? from : first;
+		spans = strchr(spans, ',');
+		spans += spans != NULL;
+	}
+	return first;
+}
+
+/* False if events since then may be missing: the recording does not tell about that time. */
+static bool is_complete(const struct settings *s, const struct gt_recording *recording)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const struct gt_process *p = gt_recording_process(recording, i);
+
+		if (p->pid != s->input.pid)
+			continue;
+		if (p->gap_last_ns >= first_of(s->spans) || p->unread)
+			return false;
+		is_there = true;
+	}
+	return is_there;
 }
 
 static bool selects(const void *context, const struct gt_entry *entry, int which)
@@ -179,10 +212,15 @@ static int list(const struct settings *s, struct gt_recording *recording, struct
 	v.ledger = ledger = gt_replay_run(
 		recording, &(struct gt_replay){ .pid = (uint32_t)s->input.pid,
 						.held = gt_input_held(&s->input, v.frames) });
-	put_groups(&v, s, &known, GT_GROUPS_LEAKS);
-	put_groups(&v, s, &known, GT_GROUPS_HELD);
-	put_groups(&v, s, &known, GT_GROUPS_LASTING);
-	puts("end");
+	if (is_complete(s, recording)) {
+		put_groups(&v, s, &known, GT_GROUPS_LEAKS);
+		put_groups(&v, s, &known, GT_GROUPS_HELD);
+		put_groups(&v, s, &known, GT_GROUPS_LASTING);
+		puts("end");
+	} else {
+		e = gt_error_set(error, -ENODATA,
+				 "the recording has stopped, or lost events, since then");
+	}
 	gt_frames_free(v.frames);
 	gt_ledger_free(ledger);
 free_suppressions:

@@ -223,6 +223,7 @@ static void read_answer(struct answer *a, FILE *from, gputrack_live_site_fn *eac
 
 static void tell_why_not(const struct answer *a, gputrack_live_site_fn *each, void *context)
 {
+	const char *why = a->why ? a->why : "gputrack could not be started";
 	gputrack_live_site none = { .struct_size = sizeof none,
 				    .what = "",
 				    .api = "",
@@ -231,8 +232,10 @@ static void tell_why_not(const struct answer *a, gputrack_live_site_fn *each, vo
 				    .place = "",
 				    .file = "",
 				    .stack = "",
-				    .excused = a->why ? a->why : "gputrack could not be started" };
+				    .excused = why };
 
+	if (!strncmp(why, "gputrack: ", 10))
+		none.excused += 10;
 	if (each)
 		each(context, &none);
 }

@@ -33,7 +33,8 @@ def write_examples(case, text):
 
 def need_modules(case, *modules):
     for module in modules:
-        if case.run(PYTHON, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))").status:
+        find = f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))"
+        if case.run(PYTHON, "-c", find).status:
             case.skip(f"Python has no module {module}")
 
 
@@ -179,23 +180,42 @@ def test_pytest_knows_whose_a_resource_is(case):
     done = pytest(case, "--gputrack-suppressions", "gpu.supp", env=python_env(case, **case.small_opencl()))
     found = dict(re.findall(r"^(?:FAILED|ERROR) test_fixtures.py::([\w:]+) - (.*)", done.out, re.M))
     line = {text: number for number, text in enumerate(FIXTURES.splitlines(), 1)}
-    where = {name: line[text] for name, text in {
-        "forgets": "    kept.append(make(context, 512))", "make": "    return cl.Buffer(context, cl.mem_flags.READ_WRITE, size)",
-    }.items()}
-    make = f"gputrack: test_fixtures.py:{where['make']} leaks "
+    make = line["    return cl.Buffer(context, cl.mem_flags.READ_WRITE, size)"]
+    make = f"gputrack: test_fixtures.py:{make} leaks "
     # the module's last test ends its fixtures
     assert found.pop("test_fails_by_itself").startswith("assert not"), done.out
     assert found == {"test_fixture_forgets": make + "1 buffer, 512 B",
                      "TestLimits::test_over": make + "1 buffer, 1.00 MiB; allowed: 1.00 MiB",
                      "TestLimits::test_none": make + "1 buffer, 1.00 KiB",
                      "test_known": make + "1 buffer, 77 B, of the module fixture 'careless'"}, done.out + done.err
-    assert f"test_fixture_forgets test_fixtures.py" not in done.out
-    assert f"      forgets test_fixtures.py:{where['forgets']}\n" in done.out, done.out
+    forgets = line["    kept.append(make(context, 512))"]
+    assert f"      forgets test_fixtures.py:{forgets}\n" in done.out, done.out
     # without the suppression, and only what is marked
     done = pytest(case, "-o", "gputrack_judge=marked", "-k", "known or none or forgets",
                   env=python_env(case, **case.small_opencl()))
     found = re.findall(r"^(?:FAILED|ERROR) test_fixtures.py::([\w:]+)", done.out, re.M)
     assert found == ["TestLimits::test_none"], done.out + done.err
+
+
+def test_without_a_recording_leaks_have_no_place(case):
+    """Recording has stopped: nothing may pass for that."""
+    case.path("a.py").write_text("""
+import pyopencl as cl, gputrack
+before = gputrack.snapshot()
+buffer = cl.Buffer(cl.create_some_context(interactive=False), cl.mem_flags.READ_WRITE, 4096)
+print([one.kind for one in gputrack.diff(before)])
+try:
+    print(gputrack.leaks(before))
+except RuntimeError as error:
+    print(error)
+""")
+    need_modules(case, "pyopencl")
+    for option in ("--max-size=1", "--duration=0.001"):
+        done = case.gputrack("run", "-q", "-o", "a.gt", option, PYTHON, "a.py",
+                             env=python_env(case, **case.small_opencl()))
+        assert done.out.splitlines() == [
+            "['buffer']", "gputrack cannot list what is alive: the recording has stopped, or lost events, since then",
+        ], done.out + done.err
 
 
 def test_pytest_says_what_it_needs(case):
@@ -343,7 +363,8 @@ def test_every_api_and_pools(case):
     assert done.status == 0, done.out + done.err
     assert done.out.splitlines() == [
         "CUDA|context|0", f"CUDA|device memory|{1 << 20}", "Level Zero|context|0", "Level Zero|device memory|3000",
-        "Pool|pool block|500", "['memory that a pool holds']", "500", "[] [] <gputrack.Snapshot: 0 resources, 0 bytes of device memory>"], done.out
+        "Pool|pool block|500", "['memory that a pool holds']", "500",
+        "[] [] <gputrack.Snapshot: 0 resources, 0 bytes of device memory>"], done.out
 
 
 NOTEBOOK = """

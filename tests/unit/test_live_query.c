@@ -233,6 +233,37 @@ static void a_child_counts_for_itself(void **state)
 	release(0x1000, 0);
 }
 
+static void *allocate_and_release(void *own)
+{
+	for (int i = 0; i < 300; i++) {
+		allocate((uint64_t)(uintptr_t)own, 10);
+		release((uint64_t)(uintptr_t)own, 0);
+	}
+	return NULL;
+}
+
+static void threads_may_work_meanwhile(void **state)
+{
+	gputrack_live_mark before = now();
+	pthread_t threads[4];
+
+	(void)state;
+	for (uintptr_t i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, allocate_and_release,
+			       (void *)(0x100000 + (i << 12)));
+	for (int i = 0; i < 100; i++) {
+		assert_in_range(count_since(before), 0, 4);
+		assert_in_range(peak_since(now()).device_bytes, before.device_bytes,
+				before.device_bytes + 40);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(count_since(before), 0);
+	assert_int_equal(now().device_bytes, before.device_bytes);
+	assert_in_range(peak_since(before).device_bytes, before.device_bytes + 10,
+			before.device_bytes + 40);
+}
+
 /* The handler interrupts the recorder: nothing may wait for its locks. */
 static void in_a_handler_that_interrupted_the_recorder_a_mark_has_its_time(void **state)
 {
@@ -306,6 +337,7 @@ int main(void)
 		cmocka_unit_test(a_peak_is_that_since_its_mark),
 		cmocka_unit_test(peaks_of_many_marks_are_remembered),
 		cmocka_unit_test(a_child_counts_for_itself),
+		cmocka_unit_test(threads_may_work_meanwhile),
 		cmocka_unit_test(in_a_handler_that_interrupted_the_recorder_a_mark_has_its_time),
 		cmocka_unit_test(without_the_tool_sites_have_a_reason),
 	};
