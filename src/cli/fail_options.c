@@ -130,9 +130,9 @@ int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *
 			  bool judges_growth, const char *what)
 {
 	static const char growth[] = "fail-on-growth";
-	static const char *const names[] = { "fail-on-leak",   growth,     "suppressions",
-					     "baseline",       "max-peak", "killed-is-leak",
-					     "running-is-leak" };
+	static const char *const names[] = { "fail-on-leak",    growth,       "suppressions",
+					     "baseline",        "max-peak",   "killed-is-leak",
+					     "running-is-leak", "skip-status" };
 	int status = 0;
 
 	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
@@ -197,7 +197,11 @@ int gt_fail_options_status(const struct gt_fail_options *fail, enum gt_outcome o
 		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,         [GT_OUTCOME_GROWING] = GT_EXIT_LEAKED,
 	};
 
-	return gt_fail_options_fails(fail) ? statuses[outcome] : GT_EXIT_DONE;
+	if (!gt_fail_options_fails(fail))
+		return GT_EXIT_DONE;
+	if (outcome == GT_OUTCOME_UNTRACKED && fail->skip_status)
+		return (int)fail->skip_status;
+	return statuses[outcome];
 }
 
 void gt_fail_options_explain(const struct gt_fail_options *fail)

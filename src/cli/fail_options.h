@@ -20,6 +20,7 @@ struct gt_fail_options {
 	const char *baseline;
 	uint64_t max_peak; /* bytes; 0: not given */
 	struct gt_strictness strict;
+	uint64_t skip_status; /* instead of GT_EXIT_UNTRACKED; 0: not given */
 	struct gt_texts suppressions;
 	/* derived from these by gt_fail_options_open */
 	struct gt_limits limits;
@@ -86,6 +87,10 @@ struct gt_fail_options {
 	  .local = GT_LOCAL_YES,                                                                \
 	  .help = "exit with status 23 if device memory peaked above SIZE (K, M, G or T for "   \
 		  "powers of 1024), 24 if nothing could be tracked" },                          \
+	{ .name = "skip-status", .type = GT_OPTION_COUNT, .argument = "N", .least = 1,          \
+	  .most = 255, GT_FAIL_AT(settings, skip_status),                                       \
+	  .help = "exit with status N instead of 24 if nothing could be tracked: 77 is a "      \
+		  "skipped test for Meson and Automake" },                                      \
 	GT_STRICT_OPTIONS(offsetof(settings, fail) + offsetof(struct gt_fail_options, strict))
 /* clang-format on */
 

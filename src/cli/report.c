@@ -14,7 +14,7 @@
 static const char *const form_names[] = {
 	[GT_FORM_TEXT] = "text", [GT_FORM_JSON] = "json", [GT_FORM_TSV] = "tsv",
 	[GT_FORM_JUNIT] = "junit", [GT_FORM_SARIF] = "sarif", [GT_FORM_GITHUB] = "github",
-	[GT_FORM_GITLAB] = "gitlab", NULL,
+	[GT_FORM_GITLAB] = "gitlab", [GT_FORM_VALGRIND] = "valgrind", NULL,
 };
 
 /* As enum gt_when has them; any other word is a time. */
@@ -62,7 +62,8 @@ static const struct gt_option options[] = {
 	  .choices = form_names,
 	  .local = GT_LOCAL_YES,
 	  .help = "text (the default), json or tsv; for leaks also junit, sarif, github "
-		  "(annotations) and gitlab (code quality), for continuous integration. As tsv, usage has a row for every "
+		  "(annotations), gitlab (code quality) and valgrind (its log, which CTest reads), "
+		  "for continuous integration. As tsv, usage has a row for every "
 		  "change of device memory, leakage and watermark one for every resource, in the "
 		  "columns of Nsight's scripts followed by ours. As json, usage has fewer than "
 		  "1000 points, each the highest of its interval" },

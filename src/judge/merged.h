@@ -36,4 +36,4 @@ bool gt_views_grew_before(const struct gt_views *views, size_t view, uint64_t ke
 /* The name of a recording's test; the caller frees it. */
 char *gt_test_name(const char *path);
 /* All leaks, for continuous integration; the views need their verdicts. */
-gt_views_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github, gt_leaks_gitlab;
+gt_views_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github, gt_leaks_gitlab, gt_leaks_valgrind;

@@ -113,10 +113,9 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 void gt_analysis_write_ci(enum gt_form form, const struct gt_views *views, FILE *out)
 {
 	static gt_views_fn *const writers[GT_FORM_COUNT] = {
-		[GT_FORM_JUNIT] = gt_leaks_junit,
-		[GT_FORM_SARIF] = gt_leaks_sarif,
-		[GT_FORM_GITHUB] = gt_leaks_github,
-		[GT_FORM_GITLAB] = gt_leaks_gitlab,
+		[GT_FORM_JUNIT] = gt_leaks_junit,       [GT_FORM_SARIF] = gt_leaks_sarif,
+		[GT_FORM_GITHUB] = gt_leaks_github,     [GT_FORM_GITLAB] = gt_leaks_gitlab,
+		[GT_FORM_VALGRIND] = gt_leaks_valgrind,
 	};
 
 	writers[form](views, out);

@@ -36,7 +36,8 @@ def test_everything_is_installed(case):
     root, values = install(case)
     share, library = root / values["datadir"], root / values["libdir"]
     wanted = [root / values["bindir"] / "gputrack", library / "gputrack/libgputrack.so",
-              library / "pkgconfig/gputrack.pc", share / "doc/gputrack/LICENSE",
+              library / "pkgconfig/gputrack.pc", library / "cmake/gputrack/gputrack-config.cmake",
+              library / "cmake/gputrack/gputrack-config-version.cmake", share / "doc/gputrack/LICENSE",
               share / "doc/gputrack/README.md", share / "doc/gputrack/doc/FORMAT.md",
               share / "bash-completion/completions/gputrack",
               share / "zsh/site-functions/_gputrack",

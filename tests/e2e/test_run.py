@@ -275,7 +275,7 @@ def test_wrong_usage_exits_with_status_two(case):
     for words in (["run"], ["run", "--"], ["run", "-q"], ["run", "--no-such-option", "true"],
                   ["run", "-Z", "true"], ["run", "-o"], ["run", "--stack-depth", "many", "true"],
                   ["run", "--stack-depth", "100000", "true"], ["run", "--quiet=1", "true"],
-                  ["report"], ["report", "a.gt", "b.gt"], ["report", "--format", "xml", "a.gt"],
+                  ["report"], ["report", "a.gt", "b.gt", "-a", "usage"], ["report", "--format", "xml", "a.gt"],
                   ["report", "-a", "nothing", "a.gt"], ["report", "--top", "-1", "a.gt"],
                   ["report", "--pid", "x", "a.gt"], ["export"], ["export", "--format", "x", "a.gt"],
                   ["run", "-o", "", "true"], ["run", "--csv=", "true"], ["report", "a.gt", "-o", ""],

@@ -289,6 +289,10 @@ golden several/diff-growth.txt "$gputrack" diff night/1 night --fail-on-growth
 golden several/suppress.txt "$gputrack" suppress night --only 'upload < ^main$' --only cache.c
 golden several/suppress-module.txt "$gputrack" suppress held_kept.gt --no-held --module libtorch_cuda.so
 golden several/suppress-pick.txt sh -c 'printf "n\nl\nx\ny\nq\n" | "$1" suppress held_kept.gt --no-held --pick' sh "$gputrack"
+golden ci/after-valgrind.txt "$gputrack" report after.gt -f valgrind --baseline before.gt
+golden ci/attached-valgrind.txt "$gputrack" report attached.gt -f valgrind
+golden several/valgrind.txt "$gputrack" report night -f valgrind --suppressions known.supp
+golden ci/skip-status.txt "$gputrack" report silent.gt -o /dev/null --fail-on-leak --skip-status 77
 golden ci/peak-sarif.json "$gputrack" report after.gt -f sarif --max-peak 9M
 golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
 golden ci/verdict-json.json "$gputrack" report after.gt -a leakage -f json --suppressions known.supp --baseline before.gt

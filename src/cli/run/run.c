@@ -30,12 +30,13 @@
 #include "cli/run/script.h"
 #include "cli/output.h"
 #include "cli/run/with_nsys.h"
+#include "judge/merged.h"
 #include "trace/info.h"
 #include "trace/layout.h"
 
 struct settings {
 	const char *output;
-	const char *csv, *log;
+	const char *csv, *log, *log_file;
 	bool quiet, no_stacks, no_phases, touches, csv_more, keep_nsys, show_held, no_held;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
@@ -72,6 +73,9 @@ static const struct gt_option options[] = {
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log),
 	  .help = "also write the resource tracker's log: the cost of each call, memory that the "
 		  "driver kept, resources alive at exit (-: stderr)" },
+	{ .name = "log-file", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log_file),
+	  .help = "also write the leaks to FILE in the form of Valgrind's log, which `ctest -T "
+		  "memcheck` reads; without -o, the recording is FILE.gt" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end; a verdict that fails still prints its line" },
@@ -274,12 +278,16 @@ static int set_environment(const struct run *run, struct gt_error *error)
 /* The ranks of a job share one recording, which is named after their launcher's pid. */
 static void name_folder(struct run *run, pid_t pid)
 {
-	char otherwise[NAME_MAX];
+	char otherwise[NAME_MAX], beside[PATH_MAX] = "";
 
 	snprintf(otherwise, sizeof otherwise, "%.200s.%d.gt",
 		 run->argv[0] + gt_path_folder_size(run->argv[0]),
 		 (int)(run->job.rank ? run->job.launcher : pid));
-	gt_folder_name(run->folder, sizeof run->folder, run->settings->output, otherwise);
+	/* the tests of a project may be one program, in one folder */
+	if (run->settings->log_file && !run->settings->output)
+		snprintf(beside, sizeof beside, "%s.gt", run->settings->log_file);
+	gt_folder_name(run->folder, sizeof run->folder, *beside ? beside : run->settings->output,
+		       otherwise);
 }
 
 /* In the child, if the program cannot be run after all. */
@@ -361,6 +369,23 @@ static void explain_script(const struct run *run)
 			run->argv[0], line);
 }
 
+/* A log that cannot be written does not change the program's status. */
+static void write_log_file(const char *path, struct gt_view v, const struct gt_verdict *verdict)
+{
+	const struct gt_view *view = &v;
+	struct gt_output output;
+	struct gt_error error;
+
+	v.verdict = verdict;
+	if (gt_output_open(&output, path, &error)) {
+		gt_tell("%s", error.text);
+		return;
+	}
+	gt_leaks_valgrind(&(struct gt_views){ &view, 1 }, output.file);
+	if (gt_output_close(&output, &error))
+		gt_tell("%s", error.text);
+}
+
 /* Prints the report and returns the exit status that --fail-on-leak or --max-peak asks for. */
 static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
@@ -377,10 +402,12 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	if (gt_end_report_save_names(&v, false, &error))
 		gt_tell("%s; the recorded events can still be read", error.text);
 	gt_fail_options_apply(fail, &v);
-	if (gt_fail_options_is_set(fail)) {
+	if (gt_fail_options_is_set(fail) || run->settings->log_file)
 		gt_fail_options_judge(fail, &fail->verdict, &v);
+	if (gt_fail_options_is_set(fail))
 		v.verdict = &fail->verdict;
-	}
+	if (run->settings->log_file)
+		write_log_file(run->settings->log_file, v, &fail->verdict);
 	if (!gt_recording_process_count(v.recording))
 		explain_script(run);
 	if (!run->settings->quiet)
