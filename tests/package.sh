@@ -26,6 +26,9 @@ fi
 rm -rf "$root"
 cp -a "$base" "$root"
 cp "$package" "$root/root/gputrack.deb"
+# as a CI job installs it: from a folder, by the script of the action
+cp -r "$(dirname "$package")/apt" "$root/opt/apt"
+cp "$(dirname "$0")/../packaging/ci/install.sh" "$root/opt/install.sh"
 # it need not survive a crash of the machine
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/quick"
 cp "$sample" "$root/root/sample"
@@ -62,7 +65,7 @@ files() {
 }
 
 step "a fresh $suite has no gputrack" '! command -v gputrack'
-step "installs, with what it depends on" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/gputrack.deb'
+step "installs from a folder, with what it depends on" 'GPUTRACK_PACKAGE=/opt/apt sh /opt/install.sh && rm /etc/apt/sources.list.d/gputrack.list && apt-get update -qq'
 step "tells its version" 'gputrack --version | grep -q "^gputrack [0-9]"'
 step "the doctor sees that there is no driver, and says what to do" \
 	'gputrack doctor --json >/tmp/doctor && exit 1; cat /tmp/doctor; grep -q "apt install pocl-opencl-icd" /tmp/doctor'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # make.sh BUILD_DIR - builds gputrack for /usr and makes BUILD_DIR/gputrack_VERSION_ARCH.deb; prints its path.
+# BUILD_DIR/apt is a folder that apt takes packages from.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:?usage: make.sh BUILD_DIR}
@@ -62,4 +63,21 @@ chmod -R u=rwX,go=rX "$root"
 
 package=$build/gputrack_${version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null
+
+# deb [trusted=yes] file:BUILD_DIR/apt ./
+apt=$build/apt
+rm -rf "$apt"
+mkdir "$apt"
+cp "$package" "$apt/gputrack_$architecture.deb"
+(
+	cd "$apt"
+	dpkg-scanpackages --multiversion . 2>scan.log >Packages || { cat scan.log >&2; exit 1; }
+	rm scan.log
+	gzip -9nk Packages
+	date=$(LC_ALL=C date -u -d "@$SOURCE_DATE_EPOCH" '+%a, %d %b %Y %H:%M:%S UTC')
+	printf 'Origin: gputrack\nLabel: gputrack\nArchitectures: %s\nDate: %s\nSHA256:\n' "$architecture" "$date" >Release
+	for file in Packages Packages.gz; do
+		printf ' %s %s %s\n' "$(sha256sum "$file" | cut -d ' ' -f 1)" "$(stat -c %s "$file")" "$file"
+	done >>Release
+)
 echo "$package"

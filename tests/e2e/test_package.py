@@ -51,6 +51,26 @@ def test_the_package_has_the_tools_version(case):
     assert case.gputrack("--version").out.split()[1] == version.split("-")[0], version
 
 
+def test_apt_takes_the_package_from_a_folder(case):
+    """With a state of its own: nothing of this machine's changes."""
+    if not shutil.which("apt-get"):
+        case.skip("apt is not installed")
+    folder = package(case).parent / "apt"
+    for name in ("lists/partial", "cache/archives/partial", "parts"):
+        case.path(name).mkdir(parents=True)
+    case.path("sources.list").write_text(f"deb [trusted=yes] file:{folder} ./\n")
+    case.path("status").write_text("")
+    where = ["-o", f"Dir::Etc::sourcelist={case.path('sources.list')}",
+             "-o", f"Dir::Etc::sourceparts={case.path('parts')}",
+             "-o", f"Dir::State::lists={case.path('lists')}", "-o", f"Dir::State::status={case.path('status')}",
+             "-o", f"Dir::Cache={case.path('cache')}", "-o", "APT::Sandbox::User=root"]
+    done = case.run("apt-get", "update", *where)
+    assert done.status == 0 and "W:" not in done.err and "E:" not in done.err, done.out + done.err
+    done = case.run("apt-cache", "policy", "gputrack", *where)
+    version = case.run("dpkg-deb", "-f", package(case), "Version").out.strip()
+    assert f"Candidate: {version}" in done.out, done.out
+
+
 def test_packing_again_gives_the_same_package(case):
     first = package(case).read_bytes()
     assert make(case).read_bytes() == first
@@ -71,3 +91,28 @@ def test_the_package_installs_works_and_uninstalls_in_a_fresh_debian(case):
     if done.status == 77:
         case.skip(done.out.strip())
     assert done.status == 0 and done.out.endswith("ok leaves nothing behind\n"), done.out + done.err
+
+
+def test_the_tar_file_works_on_other_distributions(case):
+    """Unpacked anywhere; with GPUTRACK_TEST_LONG=1 on every release that debootstrap can get."""
+    tool = case.build.parent / f"{case.build.name}-static/gputrack"
+    if not tool.exists():
+        case.skip(f"{tool} is not there: ./dev static builds it")
+    archive = case.path("gputrack-1-x86_64.tar.gz")
+    done = case.run("sh", case.source / "packaging/tar/make.sh", package(case).parent / "deb/root/usr", tool,
+                    archive)
+    assert done.status == 0, done.err
+    case.path("elsewhere").mkdir()
+    case.run("tar", "-C", case.path("elsewhere"), "-xf", archive)
+    root = case.path("elsewhere/gputrack-1-x86_64")
+    done = case.run(root / "bin/gputrack", "run", "-q", "--fail-on-leak", "-o", "a.gt", case.program("leaky"),
+                    env=case.pocl())
+    assert done.status == 23, done.err
+    assert "leaky.c:" in case.run(root / "bin/gputrack", "report", "a.gt").out
+    assert (root / "share/gputrack/python/gputrack_pool.py").exists()
+    if not os.environ.get("GPUTRACK_TEST_LONG") or os.geteuid() or not shutil.which("debootstrap"):
+        return
+    work = case.build.parent / (case.build.name + "-package")
+    work.mkdir(exist_ok=True)
+    done = case.run("sh", case.source / "tests/distributions.sh", archive, case.program("leaky"), work, timeout=3600)
+    assert done.status == 0 and "ok bookworm names the line" in done.out, done.out + done.err
