@@ -39,13 +39,13 @@ step() {
 }
 
 for suite; do
-	mirror=$debian components=main
-	case $suite in jammy | noble) mirror=$ubuntu components=main,universe ;; esac
+	mirror=$debian components=main script=
+	case $suite in jammy | noble) mirror=$ubuntu components=main,universe script=/usr/share/debootstrap/scripts/gutsy ;; esac
 	root=$work/$suite-tar
 	if [ ! -f "$root/made" ]; then
 		rm -rf "$root"
 		if ! timeout 600 debootstrap --variant=minbase --no-check-gpg --components=$components \
-			--include=pocl-opencl-icd $suite "$root" "$mirror" >"$work/$suite.log" 2>&1; then
+			--include=pocl-opencl-icd,ocl-icd-libopencl1 $suite "$root" "$mirror" $script >"$work/$suite.log" 2>&1; then
 			echo "skip $suite debootstrap: $(tail -n 1 "$work/$suite.log")"
 			rm -rf "$root"
 			continue
@@ -57,11 +57,11 @@ for suite; do
 	tar -C "$root/opt/gputrack" --strip-components=1 -xf "$archive"
 	cp "$sample" "$root/root/sample"
 	step "tells its version" 'gputrack --version'
-	if inside '/root/sample'; then
+	if ! inside 'ldd --version | head -n 1 | tee /dev/stderr | grep -q " 2\.\(3[0-3]\|[12][0-9]\)$"'; then
 		step "runs a program and finds what it leaked" 'gputrack run -q --fail-on-leak -o /tmp/a.gt /root/sample || test $? = 23'
 		step "names the line" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
 	else
-		echo "ok $suite cannot run a program that was built for a later C library: $(tail -n 1 "$work/step.log")"
+		echo "ok $suite has an older C library: $(tail -n 1 "$work/step.log")"
 	fi
 done
 exit $failed
