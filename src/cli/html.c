@@ -11,13 +11,17 @@
 #include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
+#include "judge/difference.h"
 #include "page/server.h"
 #include "plot/read_rows.h"
 #include "page/page.h"
 
+enum { PAIR_ROWS_MAX = 250 }; /* call sites in each list of a comparison */
+
 struct settings {
 	struct gt_input input;
 	const char *path; /* the recording or CSV */
+	const char *now;  /* the recording that it is compared with; NULL: none */
 	uint64_t threshold_kb, port;
 	const char *listen;
 	bool serve;
@@ -55,19 +59,22 @@ static const struct gt_option options[] = {
 const struct gt_syntax gt_html_syntax = {
 	.name = "html",
 	.summary = "write an interactive HTML page of a recording",
-	.operands = "NAME.gt|TRACKER.csv",
+	.operands = "NAME.gt|TRACKER.csv|OLD.gt NEW.gt",
 	.about = "Writes one self-contained file that a browser opens from disk, without the "
 		 "network. It shows memory and resources over time, what was alive at any moment, "
 		 "flame graphs, leaks, call sites and mistakes, and, if the program ran with "
 		 "--csv, the resource tracker's twelve charts. For a tracker's CSV it shows only "
 		 "these charts. The file is NAME.html beside the recording or CSV unless -o names "
-		 "another.",
+		 "another.\nFor two recordings it shows what `gputrack diff` says, with both "
+		 "timelines and a differential flame graph; the file is NEW-diff.html.",
 	.options = options,
 };
 
-/* NAME.gt/ -> NAME.html, NAME.csv -> NAME.html */
-static char *default_output(const char *path)
+/* NAME.gt/ -> NAME.html, NAME.csv -> NAME.html; of two recordings, NEW.gt -> NEW-diff.html */
+static char *default_output(const struct settings *s)
 {
+	const char *path = s->now ? s->now : s->path;
+
 	static const char *const endings[] = { ".gt", ".csv", ".trace" };
 	char *stem = gt_output_stem(path), *output;
 	size_t size = strlen(stem);
@@ -81,29 +88,95 @@ static char *default_output(const char *path)
 		}
 	}
 	/* no name that begins with a dash: every tool would take it for an option */
-	if (!strcmp(path, "-") || asprintf(&output, "%.*s.html", (int)size, stem) < 0)
+	if (!strcmp(path, "-") ||
+	    asprintf(&output, "%.*s%s.html", (int)size, stem, s->now ? "-diff" : "") < 0)
 		output = gt_strdup("gputrack.html");
 	free(stem);
 	return output;
 }
 
-static int recording_data(const struct settings *s, FILE *out, struct gt_error *error)
-{
+/* A recording, and what its page shows. */
+struct collected {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_page *page;
-	int e = gt_input_load(&s->input, s->path, &recording, &frames, error);
+};
+
+static int collect(struct collected *c, const struct settings *s, const char *path,
+		   struct gt_error *error)
+{
+	int e = gt_input_load(&s->input, path, &c->recording, &c->frames, error);
 
 	if (e)
 		return e;
-	page = gt_page_new(recording, frames, gt_input_held(&s->input, frames), gt_progress_tick);
-	page->strict = s->strict;
-	gt_page_data(page, (double)s->threshold_kb, out);
-	gt_progress_end();
-	gt_page_free(page);
-	gt_frames_free(frames);
-	gt_recording_close(recording);
+	c->page = gt_page_new(c->recording, c->frames, gt_input_held(&s->input, c->frames),
+			      gt_progress_tick);
+	c->page->strict = s->strict;
 	return 0;
+}
+
+static void drop(struct collected *c)
+{
+	if (!c->page)
+		return;
+	gt_page_free(c->page);
+	gt_frames_free(c->frames);
+	gt_recording_close(c->recording);
+}
+
+static int recording_data(const struct settings *s, FILE *out, struct gt_error *error)
+{
+	struct collected c = { 0 };
+	int e = collect(&c, s, s->path, error);
+
+	if (e)
+		return e;
+	gt_page_data(c.page, (double)s->threshold_kb, out);
+	gt_progress_end();
+	drop(&c);
+	return 0;
+}
+
+/* What `gputrack diff` has. */
+static void diff_data(const struct collected sides[2], const struct settings *s, FILE *out)
+{
+	struct gt_view views[2];
+	const struct gt_view *lists[2] = { &views[0], &views[1] };
+	struct gt_diff *d = gt_diff_new();
+
+	for (int i = 0; i < 2; i++) {
+		views[i] = (struct gt_view){ .recording = sides[i].recording,
+					     .ledger = sides[i].page->sets[0].ledger,
+					     .frames = sides[i].frames,
+					     .strict = s->strict };
+		gt_diff_take(d, i ? GT_DIFF_OF_NEW : GT_DIFF_OF_OLD, i ? s->now : s->path,
+			     &(struct gt_views){ &lists[i], 1 });
+	}
+	gt_diff_compare(d, NULL);
+	gt_diff_page_json(d, PAIR_ROWS_MAX, out);
+	gt_diff_free(d);
+}
+
+static int pair_data(const struct settings *s, FILE *out, struct gt_error *error)
+{
+	struct collected sides[2] = { 0 };
+	int e = collect(&sides[0], s, s->path, error);
+
+	if (!e)
+		e = collect(&sides[1], s, s->now, error);
+	if (!e) {
+		fputs("{\"old\":", out);
+		gt_page_data(sides[0].page, (double)s->threshold_kb, out);
+		fputs(",\"new\":", out);
+		gt_page_data(sides[1].page, (double)s->threshold_kb, out);
+		fputs(",\"diff\":", out);
+		diff_data(sides, s, out);
+		fputs("}", out);
+	}
+	gt_progress_end();
+	drop(&sides[0]);
+	drop(&sides[1]);
+	return e;
 }
 
 static int tracker_data(const struct settings *s, FILE *out, struct gt_error *error)
@@ -135,13 +208,15 @@ static int write_data(void *context, FILE *out, struct gt_error *error)
 {
 	const struct settings *s = context;
 
+	if (s->now)
+		return pair_data(s, out, error);
 	return gt_input_is_table(s->path) ? tracker_data(s, out, error) :
 					    recording_data(s, out, error);
 }
 
 static int write_page(struct settings *s, struct gt_error *error)
 {
-	char *path = s->input.output ? gt_strdup(s->input.output) : default_output(s->path);
+	char *path = s->input.output ? gt_strdup(s->input.output) : default_output(s);
 	char *data = NULL;
 	size_t size;
 	FILE *made = gt_memstream(&data, &size);
@@ -199,10 +274,14 @@ static int serve_page(struct settings *s, struct gt_error *error)
 /* 0, or the exit status after a message. */
 static int check(const struct settings *s, int operands)
 {
-	if (operands != 1)
+	if (operands < 1 || operands > 2)
 		return gt_syntax_wrong(&gt_html_syntax,
-				       operands ? "takes one recording or CSV" :
+				       operands ? "takes one recording or CSV, or two recordings" :
 						  "needs a recording, NAME.gt, or a tracker's CSV");
+	if (s->now && s->serve)
+		return gt_syntax_wrong(&gt_html_syntax, "--serve takes one recording");
+	if (s->now && (gt_input_is_table(s->path) || gt_input_is_table(s->now)))
+		return gt_syntax_wrong(&gt_html_syntax, "compares recordings, not CSV files");
 	if (!s->serve && (s->listen || s->port))
 		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
 	if (s->serve && s->input.output)
@@ -221,8 +300,10 @@ int gt_cmd_html(int argc, char **argv)
 
 	if (first < 0)
 		goto free_settings;
-	status = check(&s, argc - first);
 	s.path = argv[first];
+	s.now = argc - first == 2 ? argv[first + 1] : NULL;
+	s.input.compares = s.now;
+	status = check(&s, argc - first);
 	if (!status && (s.serve ? serve_page : write_page)(&s, &error)) {
 		char *hint = gt_input_pid_hint(s.path);
 

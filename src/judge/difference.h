@@ -39,3 +39,5 @@ char *gt_diff_growth(const struct gt_diff *d);
 /* `top` rows of each change, 0 for as many as suit. */
 void gt_diff_text(const struct gt_diff *d, FILE *out);
 void gt_diff_json(const struct gt_diff *d, FILE *out);
+/* The same for a script element of a page, with at most `most` call sites in a list. */
+void gt_diff_page_json(const struct gt_diff *d, size_t most, FILE *out);

@@ -424,48 +424,67 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt
 	gt_json_end(j);
 }
 
-void gt_diff_json(const struct gt_diff *d, FILE *out)
+/* `most` call sites in a list. */
+static void diff_json(struct gt_json *j, const struct gt_diff *d, size_t most)
 {
-	struct gt_json j;
+	size_t holds = d->holds.count < most ? d->holds.count : most;
+	size_t leaks = d->leaks.count < most ? d->leaks.count : most;
 
-	gt_json_begin(&j, out);
-	gt_json_uint(&j, "schema", 1);
-	gt_json_text(&j, "analysis", "diff");
-	gt_json_text(&j, "old", d->old.name);
-	gt_json_text(&j, "new", d->new.name);
-	gt_json_bool(&j, "gaps", has_gaps(d));
-	gt_json_line(&j, "counts");
+	gt_json_uint(j, "schema", 1);
+	gt_json_text(j, "analysis", "diff");
+	gt_json_text(j, "old", d->old.name);
+	gt_json_text(j, "new", d->new.name);
+	gt_json_bool(j, "gaps", has_gaps(d));
+	gt_json_line(j, "counts");
 	for (int change = 0; change < GT_DIFF_COUNT; change++)
-		gt_json_uint(&j, changes[change].name, d->leaks.counts[change]);
-	gt_json_end(&j);
+		gt_json_uint(j, changes[change].name, d->leaks.counts[change]);
+	gt_json_end(j);
 	if (gt_diff_is_of_tests(d))
-		gt_diff_tests_json(d, &j);
-	gt_json_object(&j, "totals");
-	totals_json(&j, "old", &d->old);
-	totals_json(&j, "new", &d->new);
-	gt_json_end(&j);
-	gt_json_object(&j, "peak");
-	peak_json(&j, "old", &d->old);
-	peak_json(&j, "new", &d->new);
-	gt_json_end(&j);
-	list_rows(d, d->holds.list, d->holds.count);
-	gt_json_array(&j, "at_peak");
-	for (size_t i = 0; i < d->holds.count; i++)
-		row_json(&j, d, &d->holds.list[i], false);
-	gt_json_end(&j);
-	gt_json_array(&j, "growing");
+		gt_diff_tests_json(d, j);
+	gt_json_object(j, "totals");
+	totals_json(j, "old", &d->old);
+	totals_json(j, "new", &d->new);
+	gt_json_end(j);
+	gt_json_object(j, "peak");
+	peak_json(j, "old", &d->old);
+	peak_json(j, "new", &d->new);
+	gt_json_end(j);
+	list_rows(d, d->holds.list, holds);
+	gt_json_array(j, "at_peak");
+	for (size_t i = 0; i < holds; i++)
+		row_json(j, d, &d->holds.list[i], false);
+	gt_json_end(j);
+	gt_json_array(j, "growing");
 	for (size_t i = 0, change = 0; change < GT_DIFF_RISE_CHANGES; change++) {
 		size_t end = i + d->rise_counts[change];
 
 		list_rises(rise_view(d, (enum gt_diff_rise_change)change), &d->rises[i], end - i);
 		for (; i < end; i++)
-			rise_json(&j, d, &d->rises[i]);
+			rise_json(j, d, &d->rises[i]);
 	}
-	gt_json_end(&j);
-	list_rows(d, d->leaks.list, d->leaks.count);
-	gt_json_array(&j, "sites");
-	for (size_t i = 0; i < d->leaks.count; i++)
-		row_json(&j, d, &d->leaks.list[i], true);
-	gt_json_end(&j);
-	gt_json_finish(&j);
+	gt_json_end(j);
+	list_rows(d, d->leaks.list, leaks);
+	gt_json_array(j, "sites");
+	for (size_t i = 0; i < leaks; i++)
+		row_json(j, d, &d->leaks.list[i], true);
+	gt_json_end(j);
+	gt_json_finish(j);
+}
+
+void gt_diff_json(const struct gt_diff *d, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	diff_json(&j, d, SIZE_MAX);
+}
+
+void gt_diff_page_json(const struct gt_diff *d, size_t most, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	j.in_html = true;
+	j.flat = 1;
+	diff_json(&j, d, most);
 }

@@ -137,7 +137,8 @@ def test_unusable_input_gets_one_line(case):
     case.path("empty.csv").write_text("")
     case.path("head.csv").write_text("CallNumber,TimeMs,APICall,VmRSS_KB\n")
     for arguments, status in ((("nowhere.gt",), 1), (("notes.txt",), 1), (("empty.csv",), 1),
-                              (("head.csv",), 1), ((), 2), (("leaks.gt", "family.gt"), 2),
+                              (("head.csv",), 1), ((), 2), (("leaks.gt", "family.gt", "many.gt"), 2), (("leaks.gt", "head.csv"), 2),
+                              (("leaks.gt", "family.gt", "--serve"), 2), (("leaks.gt", "nowhere.gt"), 1),
                               (("leaks.gt", "--port", "80"), 2),
                               (("leaks.gt", "-o", "no/such/folder.html"), 1),
                               (("leaks.gt", "--serve", "--listen", "somewhere"), 1)):
@@ -353,6 +354,42 @@ def test_dark_and_light(case):
         page.click("#theme")
         light = page.js(ground)
         assert dark != light and page.text("#theme") == "Dark"
+
+
+def linear(part):
+    return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one, other):
+    """Of two colours of 0 to 255, as WCAG 2 defines it."""
+    lights = sorted((sum(weight * linear(part / 255) for weight, part in zip((0.2126, 0.7152, 0.0722), rgb))
+                     for rgb in (one, other)), reverse=True)
+    return (lights[0] + 0.05) / (lights[1] + 0.05)
+
+
+def test_text_has_the_contrast_that_wcag_aa_asks_for(case):
+    css = (case.source / "viewer" / "page.css").read_text(encoding="utf-8")
+    for theme in (0, 1):
+        inks = {name: tuple(int(pair[theme][i:i + 2], 16) for i in (1, 3, 5)) for name, *pair in
+                re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", css)}
+        assert len(inks) > 25
+
+        def mix(first, second, share):
+            return tuple(a * share + b * (1 - share) for a, b in zip(inks[first], inks[second]))
+        texts = [(ink, ground, inks[ground]) for ink in ("ink", "dim", "accent", "bad", "warn", "good")
+                 for ground in ("paper", "ground")]
+        texts += [("bad", "bad-ground", inks["bad-ground"]), ("ink", "bad-ground", inks["bad-ground"]),
+                  ("paper", "a hit", inks["accent"])]
+        # the flame graph: functions, library frames, kinds, changes at their strongest
+        texts += [("ink", f"h{i}", inks[f"h{i}"]) for i in range(5)]
+        texts += [("dim", "library", mix("h4", "ground", 0.35))]
+        texts += [("ink", f"kind {i}", mix(f"k{i}", "paper", 0.42)) for i in range(8)]
+        texts += [("ink", name, mix(name, "paper", share)) for name in ("grown", "shrunk") for share in (0.15, 0.6)]
+        for ink, name, ground in texts:
+            assert contrast(inks[ink], ground) >= 4.5, (("light", "dark")[theme], ink, name,
+                                                        contrast(inks[ink], ground))
+        for ground in ("paper", "ground"):
+            assert contrast(inks["edge"], inks[ground]) >= 3, ("the edges of controls", theme)
 
 
 def test_printed_pages_are_white(case):

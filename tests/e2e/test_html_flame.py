@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""test_html_flame.py - the page's flame graph in a real browser, against what other commands say."""
+"""test_html_flame.py - the page's flame graph, keys and comparisons, against what other commands say."""
+import json
 import re
 from collections import Counter
 
 from browser import Browser
-from pages import opened, page_of
+from pages import data_of, opened, page_of, recordings
 
 TOGETHER = True  # one browser
 
 ENTER, ESCAPE, UP, DOWN = "\ue007", "\ue00c", "\ue013", "\ue015"
 # what the canvas shows, box by box
 BOXES = """return document.querySelector('.flame canvas').boxes.map(({ node, left, share, row }) => ({
-    name: node.name, at: node.at, place: node.where, value: node.value, left, share, row,
+    name: node.name, at: node.at, place: node.where, value: node.value, old: node.old, left, share, row,
     path: (function up(n) { return n.parent ? [...up(n.parent), n.kind ? `[${n.kind.api} ${n.name}] ${n.at}` :
         n.name] : []; })(node), tips: node.children.size === 0 }))"""
 
@@ -197,4 +198,90 @@ def test_pictures_of_the_flame_graph(case):
         assert "&lt;" in drawing, "names are text"
         assert page.js("return window.saved.map(b => b.type)") == ["image/svg+xml", "image/png"]
         assert page.js("return window.saved[1].size") > 1000
+        assert page.complaints() == []
+
+
+# Two recordings.
+
+def compared(case, old, new):
+    """The page of two recordings, and what `gputrack diff` says about them."""
+    if not case.path(old).exists():
+        recordings(case)
+    done = case.gputrack("html", old, new)
+    if "built without the HTML page" in done.err:
+        case.skip("gputrack was built without the HTML page")
+    assert done.status == 0, done.err
+    said = case.gputrack("diff", old, new, "--format", "json")
+    return case.path(f"{new[:-3]}-diff.html"), json.loads(said.out)
+
+
+def test_two_recordings_show_what_diff_says(case):
+    path, said = compared(case, "before.gt", "after.gt")
+    assert data_of(path)["diff"] == said and said["counts"]["new"] == said["counts"]["fixed"] == 1
+    with Browser(case) as page:
+        opened(page, path)
+        words = {"new": "New", "grew": "Grew", "shrank": "Shrank", "fixed": "Fixed", "same": "As before"}
+        rows = [[cell.strip() for cell in row.split("\t")] for row in page.texts("#leaks tr.row")]
+        assert [(row[0], row[6]) for row in rows] == \
+            [(words[site["change"]], site["place"]["text"]) for site in said["sites"]], rows
+        assert rows[0][1:3] == ["+1.00 MiB", "+1"] and rows[3][1:3] == ["−1.00 MiB", "−1"], rows
+        assert "1 new" in page.text(".verdicts") and "−128 KiB" in page.text(".verdicts")
+        # the graph: each call site's bytes in both
+        tips = {box["at"]: (box["old"], box["value"]) for box in boxes(page) if box["tips"]}
+        wanted = {site["place"]["text"]: (site["old"]["bytes"], site["new"]["bytes"])
+                  for site in said["sites"] if site["kind"] == "buffer"}
+        assert tips == wanted, (tips, wanted)
+        click(page, "upload")
+        assert "0 B → 1.00 MiB, new" in page.text("#flame .readout"), page.text("#flame .readout")
+        press(page, "At the peak")
+        assert sum(box["value"] for box in boxes(page) if box["tips"]) == said["peak"]["new"]["device_bytes"]
+        press(page, "Length", "#timeline")
+        assert "align=length" in page.js("return location.hash")
+        page.resize(400, 800)
+        assert page.js("return document.documentElement.scrollWidth") <= 400
+        page.click("#theme")
+        assert page.complaints() == [] and page.requests() == [path.as_uri()]
+
+
+def test_hostile_names_are_inert_in_a_comparison(case):
+    path, said = compared(case, "hostile.gt", "markup.gt")
+    assert data_of(path)["diff"] == said
+    with Browser(case) as page:
+        opened(page, path)
+        page.js("document.querySelectorAll('tr.row').forEach(n => n.click())")
+        assert page.js("return window.owned ?? null") is None
+        assert page.js("return document.scripts.length") == 2
+        assert page.js("return document.querySelectorAll('img, b, iframe, object, main script').length") == 0
+        assert "<script>window.owned=1</script>" in page.text("body")
+        assert page.complaints() == []
+
+
+# Keys.
+
+def test_keys_are_listed_and_work(case):
+    doc = (case.source / "doc" / "html.md").read_text(encoding="utf-8").split("## Keys\n")[1].split("\n\n")[0]
+    documented = [[cell.strip() for cell in line.strip("|").split("|")] for line in doc.splitlines()[2:]]
+    with Browser(case) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        page.key("?", shift=True)
+        listed = page.js("return [...document.querySelectorAll('#keys tr')].map(row => "
+                         "[...row.cells].map(cell => cell.textContent))")
+        assert listed == documented, (listed, documented)
+        assert page.js("return document.querySelector('#keys').open")
+        page.key(ESCAPE)
+        assert not page.js("return document.querySelector('#keys').open")
+        page.key("/")
+        assert page.js("return document.activeElement.ariaLabel") == "Search the flame graph"
+        page.key("?", shift=True)  # typed, no command
+        assert page.js("return document.activeElement.value") == "?"
+        page.js("document.activeElement.blur()")
+        page.key("2")
+        assert page.js("return location.hash.includes(document.querySelectorAll('#nav a')[1].hash.slice(1))")
+        theme = page.text("#theme")
+        page.key("d")
+        assert page.text("#theme") != theme
+        # every control can be reached, and has a name
+        nameless = page.js("""return [...document.querySelectorAll('button, input, select, canvas[tabindex]')]
+            .filter(n => !(n.textContent.trim() || n.ariaLabel || n.title)).map(n => n.outerHTML.slice(0, 100))""")
+        assert nameless == []
         assert page.complaints() == []

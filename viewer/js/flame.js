@@ -16,11 +16,12 @@ const MEASURES = [["bytes", "Bytes"], ["objects", "Resources"]];
 const modesOf = ({ leaked, unreleased }) => [
   ...(leaked || !unreleased ? [["leaked", "Leaked"]] : []),
   ...(unreleased > leaked ? [["live", leaked ? "Not released" : "Alive"]] : []),
-  ["peak", "At the peak"], ["total", "All created"], ["chosen", ""]];
+  ["peak", "At the peak"], ["total", "All created"], ["chosen", "Selected moment"]];
 
 export class Flame {
-  constructor(set, tableState) {
-    Object.assign(this, { set });
+  /* `more`: what a comparison needs besides. */
+  constructor(set, tableState, more = {}) {
+    Object.assign(this, { set, ...more });
     this.node = section("flame", "Flame graph");
     this.graph = new FlameCanvas("Flame graph: arrow keys move between boxes, Enter zooms, " +
       "S shows callers and callees, Escape shows all. The functions are also in a table below.",
@@ -46,7 +47,7 @@ export class Flame {
       on: { click: () => this.showAll() } });
     this.around = el("button", { type: "button", class: "tool", text: "Callers and callees",
       on: { click: () => this.showAround(this.focus.fn) } });
-    this.modes = segmented("Which memory", modesOf(this.set.raw), this.mode, (what) => state.set({ what, box: "" }));
+    this.modes = segmented("Which memory", this.choices, this.mode, (what) => state.set({ what, box: "" }));
     this.units = segmented("Measured in", MEASURES, this.unit, (measure) => state.set({ measure, box: "" }));
     this.forms = segmented("Form", [["icicle", "Icicle"], ["flame", "Flame"]], values.form,
       (form) => state.set({ form }));
@@ -83,39 +84,48 @@ export class Flame {
 
   /* What suits the recording, unless the reader has chosen. */
   get mode() {
-    const modes = modesOf(this.set.raw).map(([mode]) => mode), { what } = state.values;
-    return modes.includes(what) ? what : this.set.raw.unreleased ? modes[0] : "total";
+    const { what } = state.values;
+    return this.choices.some(([mode]) => mode === what) ? what : this.preferred;
+  }
+
+  get choices() {
+    return modesOf(this.set.raw);
+  }
+
+  get preferred() {
+    return this.set.raw.unreleased ? this.choices[0][0] : "total";
   }
 
   get unit() {
-    const { raw } = this.set, isFirst = this.mode === modesOf(raw)[0][0];
+    const { raw } = this.set, isFirst = this.mode === this.choices[0][0];
     return state.values.measure || (raw.unreleased && isFirst && !raw.unreleased_bytes ? "objects" :
       raw.created_bytes ? "bytes" : "objects");
   }
 
   /* A stack's weight: what is there, and where two moments are compared, what went. */
-  get entries() {
+  weighted() {
     const selection = this.mode === "chosen" ? state.chosen : { what: this.mode };
     const { stacks, rest, note } = weights(this.set, selection), entries = [];
     const field = this.unit === "bytes" ? "bytes" : "count";
-    this.differs = selection.what === "net";
     const add = (value, more) => value && entries.push({ ...more, value: Math.max(value, 0), old: Math.max(-value, 0) });
     for (const stack of stacks)
       add(stack[field], { site: stack.site, frames: stack.frames });
     add(rest[field], { name: rest.sites ? `${formatCount(rest.sites)} other call sites` : "other call sites" });
-    this.note.textContent = note;
-    return entries;
+    return { entries, note, differs: selection.what === "net" };
   }
 
   build() {
-    const { values } = state, { entries } = this;
-    this.root = flameTree(entries, values);
+    const { values } = state, { entries, note, differs } = this.weighted();
+    const how = { inverted: values.inverted, libraries: values.libraries, isDiff: this.isDiff };
+    this.differs = differs;
+    this.note.textContent = note;
+    this.root = flameTree(entries, how);
     const fn = functionOf(values.fn);
-    this.sandwich = fn ? sandwichTrees(entries, fn, values) : null;
+    this.sandwich = fn ? sandwichTrees(entries, fn, how) : null;
     if (!this.sandwich?.callees)
       this.sandwich = null;
     this.focusBox();
-    this.table.show(entries, values.libraries, this.unit, this.root.value);
+    this.table.show(entries, how, this.unit, this.root.value);
     this.modes.show(this.mode);
     this.units.show(this.unit);
     this.inverted.show(values.inverted);
@@ -132,8 +142,9 @@ export class Flame {
   }
 
   nameChosen() {
-    this.modes.querySelector("[data-value=chosen]").textContent =
-      state.values.range ? "Selected range" : "Selected moment";
+    const button = this.modes.querySelector("[data-value=chosen]");
+    if (button)
+      button.textContent = state.values.range ? "Selected range" : "Selected moment";
   }
 
   /* In the sandwich, another function takes the middle. */

@@ -67,7 +67,7 @@ export class FlameCanvas {
     const change = node.value - node.old;
     const share = change / Math.max(node.value, node.old, 1);
     return !change ? inks.line :
-      mix(change > 0 ? inks.grown : inks.shrunk, inks.paper, 0.15 + 0.5 * Math.abs(share));
+      mix(change > 0 ? inks.grown : inks.shrunk, inks.paper, 0.15 + 0.45 * Math.abs(share));
   }
 
   /* Fill, ink and strength of a box; hits stand out. */

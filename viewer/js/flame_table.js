@@ -38,8 +38,8 @@ export class FlameTable {
   fill() {
     if (this.isFilled || !this.shown)
       return;
-    const [entries, libraries, unit, total] = this.shown;
-    const table = new Table("Functions", this.columns(unit, total), functionsOf(entries, { libraries }), this.state, {
+    const [entries, how, unit, total] = this.shown;
+    const table = new Table("Functions", this.columns(unit, total), functionsOf(entries, how), this.state, {
       key: (f) => f.fn, words: (f) => `${f.name} ${f.whole} ${f.path}`.toLowerCase(),
       open: (f) => el("button", { type: "button", class: "tool", text: "Callers and callees",
         on: { click: () => this.showAround(f.fn) } }) });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // flame_tree.js - weighted stacks as a tree of boxes: callers or callees first, libraries folded.
+import { lastPart } from "./format.js";
 import { placeText } from "./stack.js";
 
 const LINES = 6;   // of a function that calls from many
@@ -38,14 +39,25 @@ function foldLibraries(steps) {
   return folded;
 }
 
+/* Two recordings have functions in common, not lines, nor the folders that they were built in. */
+function comparedStep(frame) {
+  const step = stepOf(frame, false), key = numberOf(`${frame.brief}\n${lastPart(frame.path)}`);
+  return { ...step, key, fn: key };
+}
+
 const known = new WeakMap();
 /* The steps of a stack, innermost first. */
-function stepsOf(frames, libraries) {
+function stepsOf(frames, { libraries, isDiff }) {
   if (!known.has(frames)) {
-    const all = frames.map((frame, i) => stepOf(frame, !i));
+    const all = frames.map((frame, i) => isDiff ? comparedStep(frame) : stepOf(frame, !i));
     known.set(frames, { all, folded: foldLibraries(all) });
   }
   return known.get(frames)[libraries ? "all" : "folded"];
+}
+
+/* The same for equal stacks of two recordings. */
+export function stackKey(frames, kind) {
+  return stepsOf(frames, { libraries: true, isDiff: true }).map((step) => step.key).join() + kind.key;
 }
 
 class FlameNode {
@@ -108,24 +120,25 @@ const tipOf = ({ site }, withPlace) => ({ name: site.kind.name, place: site.kind
   at: withPlace ? placeText(site.place) : "", key: numberOf(`kind\n${site.kind.key}`) });
 
 /* `inverted`: the kind and the innermost frame first; otherwise the outermost, the kind last. */
-export function flameTree(entries, { inverted, libraries }) {
+export function flameTree(entries, how) {
+  const { inverted } = how;
   const root = new FlameNode({ name: "all", place: "" }, null);
   for (const entry of entries) {
     if (!entry.site) {
       addPath(root, [{ name: entry.name, place: "", key: numberOf(`rest\n${entry.name}`) }], entry);
       continue;
     }
-    const steps = stepsOf(entry.frames, libraries), tip = tipOf(entry, !inverted);
+    const steps = stepsOf(entry.frames, how), tip = tipOf(entry, !inverted);
     addPath(root, inverted ? [tip, ...steps] : [...steps].reverse().concat(tip), entry);
   }
   return root;
 }
 
 /* The callers and the callees of a function, by the outermost call of each stack. */
-export function sandwichTrees(entries, fn, { libraries }) {
+export function sandwichTrees(entries, fn, how) {
   let callers = null, callees = null;
   for (const entry of entries) {
-    const steps = entry.site ? stepsOf(entry.frames, libraries) : [];
+    const steps = entry.site ? stepsOf(entry.frames, how) : [];
     const at = steps.findLastIndex((step) => step.fn === fn);
     if (at < 0)
       continue;
@@ -163,14 +176,14 @@ export function boxAtPath(root, path) {
 
 /* True if folding makes the stacks shorter. */
 export function hasLibraryRuns(entries) {
-  return entries.some(({ site, frames }) => site && stepsOf(frames, false).length < frames.length);
+  return entries.some(({ site, frames }) => site && stepsOf(frames, {}).length < frames.length);
 }
 
 /* Every function once: what it and its callees created, and what it created itself. */
-export function functionsOf(entries, { libraries }) {
+export function functionsOf(entries, how) {
   const all = new Map();
   for (const entry of entries) {
-    const steps = entry.site ? stepsOf(entry.frames, libraries) : [], seen = new Set();
+    const steps = entry.site ? stepsOf(entry.frames, how) : [], seen = new Set();
     steps.forEach((step, i) => {
       if (!all.has(step.fn))
         all.set(step.fn, { ...step, total: 0, self: 0, old: 0 });

@@ -6,6 +6,8 @@ import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
 import { Timeline } from "./timeline.js";
 import { charts } from "./charts.js";
+import { compareHeader, drawComparison } from "./compare.js";
+import { keysButton, listenToKeys } from "./keys.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
 import { drawTracker, trackerHeader } from "./tracker.js";
@@ -76,8 +78,10 @@ function drawRecording(main) {
   };
 }
 
+const tools = () => [keysButton(), themeButton(draw)];
+
 function recordingHeader() {
-  return headerContent(data, { pid: state.values.pid, theme: themeButton(draw), live: data.live,
+  return headerContent(data, { pid: state.values.pid, theme: tools(), live: data.live,
     pick: (pid) => state.set({ pid, zoom: null, at: "peak", range: null }) }).filter(Boolean);
 }
 
@@ -105,10 +109,11 @@ function draw() {
   state.on(["view"], jump);
   /* for printing: canvases keep the colours they were drawn in */
   document.documentElement.dataset.ink = isDark() ? "light" : "dark";
-  byId("header").replaceChildren(...(data.raw.tracker ?
-    trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
+  byId("header").replaceChildren(...(data.raw.tracker ? trackerHeader(data.raw, tools()) :
+    data.raw.diff ? compareHeader(data.raw, tools()) : recordingHeader()));
   main.replaceChildren();
-  const later = data.raw.tracker ? drawTracker(data.raw, main) : drawRecording(main);
+  const later = data.raw.tracker ? drawTracker(data.raw, main) :
+    data.raw.diff ? drawComparison(data.raw, main) : drawRecording(main);
   document.body.dataset.drawn = "first";
   performance.mark("first picture");
   /* the first picture before everything else */
@@ -134,7 +139,8 @@ function start() {
   const raw = JSON.parse(document.getElementById("data").textContent);
   data = new PageData(raw);
   document.title = visible(raw.tracker ? raw.tracker.path :
-    raw.recording.command || raw.recording.path) + " – gputrack";
+    raw.diff ? `${raw.diff.old} → ${raw.diff.new}` :
+      raw.recording.command || raw.recording.path) + " – gputrack";
   data.live = follow((fresh) => {
     const next = new PageData(fresh);
     next.live = next.drawn = true;
@@ -142,9 +148,10 @@ function start() {
     draw();
   });
   document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
-    `${raw.made_by}. ` + (data.live ? "It fetches new data from the gputrack that serves it." :
+    `${(raw.new || raw).made_by}. ` + (data.live ? "It fetches new data from the gputrack that serves it." :
       "This page is self-contained and makes no network requests.") }));
   draw();
 }
 
+listenToKeys();
 start();

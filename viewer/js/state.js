@@ -47,6 +47,7 @@ const CHOICES = {
   libraries: [false, FORMS.flag], // each of their frames
   fn: ["", FORMS.text],      // the function whose callers and callees are shown
   box: ["", FORMS.text],     // the box that is zoomed to
+  align: ["start", FORMS.oneOf("start", "peak", "length")], // of two recordings
 };
 
 function sameValue(a, b) {
