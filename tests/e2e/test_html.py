@@ -407,6 +407,13 @@ def test_printed_pages_are_white(case):
         assert page.js("return document.querySelector('#timeline canvas').clientWidth") < 300
         page.click("#theme")
         assert page.js(style, "#timeline canvas", "filter") == "none"
+        # before it is printed, a dark page is drawn in light colours; then it is dark again
+        page.click("#theme")
+        paper = "return document.documentElement.dataset.theme"
+        page.js("window.inks = []; addEventListener('beforeprint', () => {"
+                "window.inks.push(document.documentElement.dataset.theme, document.documentElement.dataset.ink); })")
+        assert len(page.cdp("Page.printToPDF")["data"]) > 10000
+        assert page.js("return window.inks") == ["light", "dark"] and page.js(paper) == "dark"
 
 
 # The tracker's CSV.

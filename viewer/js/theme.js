@@ -10,6 +10,26 @@ export function isDark() {
 let redraw = () => {};
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
 
+/* Paper is white: charts are drawn for it, and back again. */
+let onScreen = null;
+addEventListener("beforeprint", () => {
+  if (!isDark())
+    return;
+  onScreen = { theme: document.documentElement.dataset.theme };
+  document.documentElement.dataset.theme = "light";
+  redraw();
+});
+addEventListener("afterprint", () => {
+  if (!onScreen)
+    return;
+  if (onScreen.theme)
+    document.documentElement.dataset.theme = onScreen.theme;
+  else
+    delete document.documentElement.dataset.theme;
+  onScreen = null;
+  redraw();
+});
+
 export function themeButton(changed) {
   redraw = changed;
   const button = el("button", { type: "button", class: "tool", id: "theme",
