@@ -92,7 +92,7 @@ steady() { # RATE GOAL
 	"$tool" stress --api cuda --library "$library" -t "$1" -d 9 >/dev/null 2>&1 &
 	load=$!
 	sleep 0.5
-	"$tool" attach -q -i 0 -o "$work/a.gt" -p $load >/dev/null 2>&1 &
+	"$tool" attach -q -i 0 --ring-size 16M -o "$work/a.gt" -p $load >/dev/null 2>&1 &
 	tracer=$!
 	sleep 1.5
 	before=$(awk '{ print $14 + $15 }' /proc/$tracer/stat)

@@ -56,6 +56,16 @@ memory_of() {
 	END
 }
 
+# The processor's time that a process takes for an event: PID EVENTS
+processor_of() {
+	python3 - "$work/monitor.csv" "$1" "$2" <<-'END'
+	import csv, sys
+	rows = [float(r["cpu_percent"]) for r in csv.DictReader(open(sys.argv[1])) if r["pid"] == sys.argv[2]]
+	event = sum(rows) / 100 * 2 / int(sys.argv[3])  # a row for every 2 s
+	print("%.2f µs, so that a core bears %.0f events/s" % (1e6 * event, 1 / event if event else 0))
+	END
+}
+
 # Memory of the first and last fifth must be the same within a MiB and 5 %: NAME PID
 check_memory() {
 	# shellcheck disable=SC2046
@@ -95,7 +105,8 @@ load() {
 		'{ printf "%.0f MiB, %.2f bytes an event", $1 / 1048576, $1 / n }')"
 	check_memory program "$program"
 	check_memory tool "$tool"
-	[ "$how" != run ] || [ "$(summary "$work/load.gt" lost)" = 0 ] || die "events were lost"
+	row "processor's time of the tool for an event" "$(processor_of "$tool" "$events")"
+	[ "$(summary "$work/load.gt" lost)" = 0 ] || die "events were lost"
 	[ "$how" != run ] || [ "$(summary "$work/load.gt" alive)" -le 1 ] || die "the ledger drifted"
 }
 

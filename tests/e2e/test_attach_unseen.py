@@ -185,6 +185,6 @@ def test_scripts_hear_when_recording_begins(case):
     for unwind in "fp", "dwarf":
         attached = Attached(case, "-p", target.pid, "--unwind", unwind)
         attached.stop()
-        held[unwind] = int(re.search(r"ring holds about ([\d,]+) calls", attached.head).group(1).replace(",", ""))
+        held[unwind] = int(re.search(r"bursts of about ([\d,]+) calls", attached.head).group(1).replace(",", ""))
     target.end()
-    assert held["fp"] > 10 * held["dwarf"] > 1000, held
+    assert held["fp"] > held["dwarf"] > 1000, held

@@ -34,7 +34,6 @@ extern const char *const gt_unwinding_names[]; /* likewise */
 enum {
 	GT_PROBES_DEPTH = 64,
 	GT_PROBES_STACK = 8192,
-	GT_PROBES_RING = 16 << 20,
 };
 
 struct gt_probes_options {

@@ -19,6 +19,7 @@
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/kept_files.h"
 #include "cli/attach/live_view.h"
+#include "cli/attach/ring_size.h"
 #include "cli/attach/targets.h"
 #include "cli/attach/tracer_info.h"
 #include "cli/cli.h"
@@ -45,8 +46,7 @@ struct settings {
 enum {
 	DRAIN_MS = 50,            /* how often the ring is emptied */
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds fit into 64 bits */
-	RING_MAX = 1 << 30,
-	AHEAD = -10, /* nice */
+	AHEAD = -10,              /* nice */
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -109,9 +109,10 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "record at most N frames of each stack, up to 127 (default: 64)" },
 	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE",
-	  .most = RING_MAX, AT(ring_size),
-	  .help = "size of the buffer between kernel and gputrack (default: 16M, at most 1G); "
-		  "events that do not fit are lost, counted and reported" },
+	  .most = GT_RING_MAX, AT(ring_size),
+	  .help = "size of the buffer between kernel and gputrack, at most 1G (default: 16M, up to "
+		  "64M with more than 4 processors, 8 times that with --unwind dwarf, less where "
+		  "memory is short); events that do not fit are lost, counted and reported" },
 	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_probe_way_names, AT(way),
 	  .help = "how to probe functions: auto (the best the kernel supports; the default), "
@@ -164,16 +165,6 @@ struct attach {
 	FILE *out;
 };
 
-/* The next power of two, from a page to a gibibyte. */
-static size_t ring_bytes(uint64_t wanted)
-{
-	size_t size = 4096;
-
-	while (size < wanted && size < RING_MAX)
-		size *= 2;
-	return size;
-}
-
 /* Checks the options and derives the rest from them. 0, or the exit status. */
 static int check(struct attach *a, int argc, char **argv, int first)
 {
@@ -206,9 +197,9 @@ static int check(struct attach *a, int argc, char **argv, int first)
 		(struct gt_probes_options){ .frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
 					    .unwinding = (enum gt_unwinding)s->unwind,
 					    .stack_bytes = (uint32_t)s->stack_bytes & ~255u,
-					    .ring_bytes = ring_bytes(s->ring_size),
 					    .way = (enum gt_probe_way)s->way,
 					    .python = !s->no_python };
+	a->how.probes.ring_bytes = gt_ring_size(s->ring_size, &a->how.probes);
 	gt_targets_configure(&a->targets, &a->how);
 	return 0;
 }
@@ -291,23 +282,12 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 	return mapped < 0 ? mapped : 0;
 }
 
-/* How many calls fit into the ring, with a stack of ordinary depth or a copy of it. */
-static uint64_t calls_held(const struct gt_probes_options *how)
-{
-	const size_t frames = 24;
-	size_t stack = how->unwinding == GT_UNWIND_DWARF && how->frames ?
-			       how->stack_bytes + sizeof(struct gt_probe_stack) +
-				       GT_PROBE_ARRAY * sizeof(uint64_t) :
-			       (how->frames < frames ? how->frames : frames) * sizeof(uint64_t);
-
-	return how->ring_bytes / (sizeof(struct gt_probe_call) + stack);
-}
-
 /* Announces that all calls are recorded from now on; scripts wait for this line. */
 static void announce(const struct attach *a)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	size_t functions = 0, libraries = 0;
+	size_t ring = a->how.probes.ring_bytes;
 	char who[128], text[GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < l->count; i++) {
@@ -326,10 +306,11 @@ static void announce(const struct attach *a)
 	gt_targets_name(&a->targets, who, sizeof who);
 	fprintf(stderr, "gputrack: tracking %s", a->argv ? "the command" : who);
 	fprintf(stderr,
-		", %zu functions in %zu %s; the ring holds about %s calls; press Ctrl-C to "
-		"detach\n",
+		", %zu functions in %zu %s; bears bursts of about %s calls (--ring-size %zu%c); "
+		"press Ctrl-C to detach\n",
 		functions, libraries, libraries == 1 ? "library" : "libraries",
-		gt_format_count(text, calls_held(&a->how.probes)));
+		gt_format_count(text, gt_ring_calls(&a->how.probes)),
+		ring >> (ring < 1 << 20 ? 10 : 20), ring < 1 << 20 ? 'K' : 'M');
 }
 
 /* Of a refusal only once: the reason is likely to be the same for other libraries. */
@@ -549,7 +530,6 @@ int gt_cmd_attach(int argc, char **argv)
 					 .top = 3,
 					 .interval = 5,
 					 .max_memory = GT_MEMORY,
-					 .ring_size = GT_PROBES_RING,
 					 .stack_bytes = GT_PROBES_STACK };
 	first = gt_options_parse(&gt_attach_syntax, &a->settings, argc, argv, &status);
 	if (first >= 0)

@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/forward.h"
 #include "cli/input.h"
+#include "cli/attach/ring_size.h"
 #include "cli/attach/targets.h"
 #include "cli/output.h"
 #include "screen/terminal_screen.h"
@@ -95,11 +96,11 @@ static int attach(struct top *t, struct gt_error *error)
 		.probes = { .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .unwinding = (enum gt_unwinding)s->unwind,
 			    .stack_bytes = GT_PROBES_STACK,
-			    .ring_bytes = GT_PROBES_RING,
 			    .python = !s->no_python },
 	};
 	int e = gt_targets_check(&t->targets, error);
 
+	how.probes.ring_bytes = gt_ring_size(0, &how.probes);
 	gt_targets_configure(&t->targets, &how);
 	if (!e)
 		e = gt_tracer_new(&t->tracer, &how, error);
