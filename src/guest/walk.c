@@ -277,6 +277,15 @@ static bool is_other_stack(struct gt_walk *w, uint64_t bp, uint64_t address)
 	return true;
 }
 
+/*
+ * A function whose return another tool probes returns to this page of the kernel's: whose frame
+ * comes next is not known, and so neither whether it has a frame pointer.
+ */
+static bool is_return_probe(uint64_t address)
+{
+	return address >> 12 == 0x7fffffffe;
+}
+
 /* Code without rules: its frame pointer is believed, as far as it points up the stack. */
 static bool step_by_frame_pointer(struct gt_walk *w)
 {
@@ -287,6 +296,8 @@ static bool step_by_frame_pointer(struct gt_walk *w)
 		return false;
 	address = gt_code_address(address);
 	if (bp < w->registers[GT_STACK] && !is_other_stack(w, bp, address))
+		return false;
+	if (is_return_probe(w->registers[GT_RETURN]) && !is_after_call(address))
 		return false;
 	w->registers[GT_STACK] = bp + 16;
 	w->registers[GT_FRAME] = caller_bp;

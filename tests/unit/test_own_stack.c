@@ -266,6 +266,41 @@ static void a_frame_pointer_that_points_nowhere_ends_the_stack(void **unused)
 	munmap(page, 4096);
 }
 
+/* As a tool does that probes the return of this function. */
+__attribute__((noinline)) static void count_hidden(void)
+{
+	uint64_t *slot = (uint64_t *)__builtin_frame_address(0) + 1, address = *slot;
+
+	*(volatile uint64_t *)slot = 0x7fffffffe000;
+	count_frames();
+	*(volatile uint64_t *)slot = address;
+}
+
+/* push %rbp; push $1234; push $0; mov %rsp, %rbp; call *%rdi; add $16, %rsp; pop %rbp; ret */
+static const unsigned char junk_code[] = { 0x55, 0x68, 0xd2, 0x04, 0x00, 0x00, 0x6a,
+					   0x00, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x48,
+					   0x83, 0xc4, 0x10, 0x5d, 0xc3 };
+
+/* With frame pointers the stack goes on behind it; what only looks like one leads nowhere. */
+static void a_caller_that_a_return_probe_hides_is_the_only_one_missing(void **unused)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*made)(void (*)(void));
+	size_t count;
+
+	assert_ptr_not_equal(page, MAP_FAILED);
+	count_frames();
+	count = count_here;
+	count_hidden();
+	assert_int_equal(count_here, count + 1);
+	memcpy(page, junk_code, sizeof junk_code);
+	*(void **)&made = page;
+	made(count_hidden);
+	assert_int_equal(count_here, 2);
+	munmap(page, 4096);
+}
+
 enum { AREA = 256 << 10 };
 
 static char *upper_end; /* of a stack above those that call on it */
@@ -371,6 +406,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_correct_where_a_signal_arrived),
 		cmocka_unit_test(stacks_are_correct_through_frames_that_are_aligned_anew),
 		cmocka_unit_test(code_without_rules_is_walked_by_its_frame_pointer),
+		cmocka_unit_test(a_caller_that_a_return_probe_hides_is_the_only_one_missing),
 		cmocka_unit_test(a_frame_pointer_that_points_nowhere_ends_the_stack),
 		cmocka_unit_test(forgetting_clears_the_cache),
 		cmocka_unit_test(a_stack_that_continues_elsewhere_is_not_read_at_its_old_place),
