@@ -39,11 +39,14 @@ class Brief:
 
 
 def test_children_of_a_process_that_makes_no_calls(case):
+    """When the tracer, which gets no processor meanwhile, hears of them, all of them have ended."""
     need_root(case)
     for who in ["-p"], ["--comm", "brief"]:
         brief = Brief(case, "fork", 150, 0)
         attached = Attached(case, *who, *([brief.pid] if who == ["-p"] else []))
+        attached.process.send_signal(signal.SIGSTOP)
         brief.run()
+        attached.process.send_signal(signal.SIGCONT)
         assert attached.stop(None if who == ["-p"] else signal.SIGINT) == 0, attached.err
         brief.check(attached)
 

@@ -86,6 +86,9 @@ static void on_scanned(void *context, uint32_t pid, size_t known)
 				 gt_probes_has_target(t->probes, pid);
 
 	t->has_library |= t->libraries.usable && is_wanted;
+	if (t->libraries.usable && is_wanted && !p && t->options.probes.everyone &&
+	    !t->libraries.is_settled)
+		gt_parents_meet(&t->parents, &t->images, pid);
 	/* at first, most processes of the machine use none of the libraries */
 	if (t->libraries.is_settled || gt_libraries_was_early(&t->libraries, pid))
 		gt_python_search(&t->pythons, pid);
