@@ -43,25 +43,14 @@ def _is_asked_for(options):
     return getattr(options, "gputrack", False)
 
 
-def _command():
-    """How this pytest was started, without the interpreter; None: by a program of its own."""
-    here = os.path.basename(sys.argv[0] if sys.argv else "")
-    if here in ("pytest", "py.test", "pytest-3"):
-        return [sys.argv[0], *sys.argv[1:]]
-    if here in ("__main__.py", "-m") and "pytest" in os.path.dirname(sys.argv[0]) + here:
-        return ["-m", "pytest", *sys.argv[1:]]
-    return None
-
-
-def _interpreter_options():
-    """-X dev, -W error, -u and the like, up to the script or -m."""
-    arguments = list(getattr(sys, "orig_argv", [""])[1:])
-    kept = []
-    while arguments and arguments[0].startswith("-") and not arguments[0].startswith("-m"):
-        kept.append(arguments.pop(0))
-        if kept[-1] in ("-X", "-W") and arguments:
-            kept.append(arguments.pop(0))
-    return kept
+def _command(config):
+    """The command line of this process, without the interpreter; None if it is not one of pytest's."""
+    arguments = list(map(str, config.invocation_params.args))
+    line = getattr(sys, "orig_argv", None)  # since Python 3.10
+    if line is None:
+        line = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+    is_own = line[len(line) - len(arguments):] == arguments and "-c" not in line[:2]
+    return line[1:] if is_own else None
 
 
 def _restart(config, options):
@@ -76,15 +65,15 @@ def _restart(config, options):
             os.environ["GPUTRACK_OPTIONS"] = "; ".join(filter(None, (os.environ.get("GPUTRACK_OPTIONS"), line)))
     if gputrack.is_recorded():
         return
-    tool, command = gputrack.tool(), _command()
+    tool, command = gputrack.tool(), _command(config)
     if os.environ.get(_STARTED):
         raise pytest.UsageError("--gputrack: gputrack does not record this process, although it started it; "
                                 "`gputrack doctor` may know why")
     if not tool:
         raise pytest.UsageError("--gputrack: there is no program gputrack; install it, or add its folder to PATH")
     if not command:
-        raise pytest.UsageError("--gputrack: pytest was started by a program; start that under gputrack: "
-                                f"gputrack run python3 {sys.argv[0]} …")
+        raise pytest.UsageError("--gputrack: pytest was started by a program, which cannot be started again; start "
+                                "that under gputrack: gputrack run python3 …")
     capture = config.pluginmanager.getplugin("capturemanager")
     if capture:
         capture.stop_global_capturing()
@@ -92,7 +81,7 @@ def _restart(config, options):
     sys.stderr.flush()
     os.environ[_STARTED] = "1"
     os.execv(tool, [tool, "run", "--quiet", "--output", "pytest.gt", *shlex.split(options.gputrack_run), "--",
-                    sys.executable, *_interpreter_options(), *command])
+                    sys.executable, *command])
 
 
 @pytest.hookimpl(tryfirst=True, hookwrapper=True)

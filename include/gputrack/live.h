@@ -145,9 +145,9 @@ static __inline__ long gputrack_live_list(const gputrack_live_mark *since,
 
 /*
  * The same by call site, the most bytes first, with functions, files and lines: the recording is
- * read by a child process, which takes a tenth of a second or more, so ask only if something is
- * alive. Returns how many sites there are; -1 if that cannot be told, and then `each` is called
- * once, with the reason in `excused`. Do not call it in signal handlers.
+ * read by a child process, which takes as long as a report, so ask only if something is alive.
+ * Returns how many sites there are; -1 if that cannot be told, and then `each` is called once, with
+ * the reason in `excused`. Do not call it in signal handlers.
  */
 static __inline__ long gputrack_live_sites(const gputrack_live_mark *since,
 					   gputrack_live_site_fn *each, void *context)

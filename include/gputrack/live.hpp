@@ -25,7 +25,8 @@ struct Leak {
 	std::string text; /* what, where and the stack, in lines */
 	std::string file; /* "" if unknown */
 	unsigned line;
-	unsigned long long count, bytes;
+	unsigned long long count; /* 0: what is alive cannot be told, and the text says why */
+	unsigned long long bytes;
 };
 
 /* Watches from its creation on. */
@@ -58,13 +59,18 @@ class Watch
 		return found;
 	}
 
-	/* The most device memory that was alive at once, beyond what was alive before, in bytes. */
+	/*
+	 * The most device memory that was alive at once, beyond what was alive before, in bytes. If
+	 * blocks of pools were created, these are counted, not the memory around them.
+	 */
 	unsigned long long peak() const
 	{
 		gputrack_live_mark most;
 
 		if (!is_recorded_ || !gputrack_live_peak(&begun_, &most))
 			return 0;
+		if (most.block_bytes > begun_.block_bytes)
+			return most.block_bytes - begun_.block_bytes;
 		return most.device_bytes - begun_.device_bytes;
 	}
 
