@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/table_memory.h"
 #include "tracker/creation_sites.h"
+#include "guest/backward.h"
 #include "guest/fork_guard.h"
 #include "guest/heap.h"
 #include "guest/python.h"
@@ -99,6 +100,7 @@ static void set_up_child(void)
 	gt_live_table_restart(can_free);
 	gt_creation_stacks_restart();
 	gt_python_restart();
+	gt_backward_restart();
 	gt_recorder_restart(can_free);
 	gt_tracker_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
@@ -320,8 +322,10 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 		g->tracker_stack = gt_creation_stack_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
-	if (frames != &caller)
+	if (frames != &caller) {
 		count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);
+		count = gt_backward_merge(frames, count, depth);
+	}
 	g->call.stack = gt_recorder_stack(frames, count);
 }
 

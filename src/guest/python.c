@@ -323,6 +323,19 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 	return count;
 }
 
+size_t gt_python_read(uint64_t *frames, size_t most, gt_python_number_fn *number, uint64_t now_ns)
+{
+	size_t count;
+
+	if (!has_python(now_ns))
+		return 0;
+	gt_cancellation_hold();
+	pthread_mutex_lock(&lock);
+	count = read_frames(frames, most, number);
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
 void gt_python_restart(void)
 {
 	pthread_mutex_init(&lock, NULL);

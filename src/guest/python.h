@@ -26,5 +26,8 @@ typedef uint64_t gt_python_number_fn(const struct gt_text_frame *frame);
 size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_number_fn *number,
 		       uint64_t now_ns);
 
+/* Reads the calling thread's Python frames, at most `most`, and returns how many there are. */
+size_t gt_python_read(uint64_t *frames, size_t most, gt_python_number_fn *number, uint64_t now_ns);
+
 /* Call in a child after fork: numbers belong to another trace from now on. */
 void gt_python_restart(void);

@@ -172,6 +172,11 @@ struct gt_stack_start gt_stack_start(const struct gt_recording *r, uint32_t stac
 						     !gt_recording_stack_cut(r, stack) };
 }
 
+bool gt_frame_is_border(const struct gt_frame *frame)
+{
+	return frame->module && !strcmp(frame->module, GT_AUTOGRAD);
+}
+
 bool gt_frame_is_python(const struct gt_frame *frame)
 {
 	return frame->module && !strcmp(frame->module, GT_PYTHON);
@@ -235,6 +240,7 @@ static uint32_t flags_of(struct gt_own *own, const struct gt_frame *frame)
 	       (module && gt_is_interpreter(module) ? GT_FRAME_INTERPRETER : 0) |
 	       (is_plain_library(frame) ? GT_FRAME_LIBRARY : 0) |
 	       (module && !strcmp(module, GT_JIT_MODULE) ? GT_FRAME_JIT : 0) |
+	       (gt_frame_is_border(frame) ? GT_FRAME_BORDER : 0) |
 	       (!module || gt_own_is_program(own, module) ? GT_FRAME_PROGRAM : 0);
 }
 

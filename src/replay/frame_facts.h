@@ -27,6 +27,7 @@ enum {
 	GT_FRAME_MAIN = 1 << 11,
 	GT_FRAME_RUST = 1 << 12,      /* what Rust's main calls, which its compiler makes */
 	GT_FRAME_MADE_MAIN = 1 << 13, /* main without lines, as that one is */
+	GT_FRAME_BORDER = 1 << 14,    /* frames of another thread follow (GT_BACKWARD_BORDER) */
 };
 
 /* Hashes of words: equal in every recording. */
@@ -71,6 +72,8 @@ struct gt_stack_start {
 struct gt_stack_start gt_stack_start(const struct gt_recording *r, uint32_t stack,
 				     const uint32_t *numbers, size_t count);
 
+/* Frames of another thread follow: GT_BACKWARD_BORDER. */
+bool gt_frame_is_border(const struct gt_frame *frame);
 bool gt_frame_is_python(const struct gt_frame *frame);
 /* What a place says of a frame on the way to the API; the caller frees it. */
 char *gt_frame_via(const struct gt_frame *frame);

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/frame_facts.h"
 #include "replay/jit_names.h"
 #include "replay/phase.h"
 #include "replay/process_text.h"
@@ -464,6 +465,8 @@ bool gt_own_is(struct gt_own *o, const struct gt_frame *frame)
 	if (matches_any(o->rules.own, frame))
 		return true;
 	if (matches_any(o->rules.library, frame))
+		return false;
+	if (gt_frame_is_border(frame))
 		return false;
 	if (frame->module && !strcmp(frame->module, GT_PYTHON))
 		return is_own_python(o, frame);

@@ -130,13 +130,17 @@ static bool is_nameless_library(const struct choice *c, size_t i)
 
 /*
  * The frames that say what lies on the way, from the head inwards: the next before `i`; c->head:
- * there is none. Where none has a name, a library is told by its own.
+ * there is none. Where none has a name, a library is told by its own. Of a place on another thread,
+ * what led there is passed over.
  */
 static size_t next_via(const struct choice *c, size_t i)
 {
 	size_t k = i;
 
-	while (k-- > 0)
+	while (i == c->head && k-- > 0)
+		if (c->facts[k].flags & GT_FRAME_BORDER)
+			return k;
+	for (k = i; k-- > 0;)
 		if (is_on_the_way(c, k))
 			return k;
 	for (k = c->head; i == c->head && k-- > 0;)

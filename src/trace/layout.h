@@ -168,6 +168,13 @@ struct gt_text_frame {
 #define GT_PYTHON "Python"
 
 /*
+ * A frame between those of a thread of PyTorch's engine, which come first, and those of the thread
+ * that it works for: its function, and its module.
+ */
+#define GT_BACKWARD_BORDER "backward on another thread"
+#define GT_AUTOGRAD        "autograd"
+
+/*
  * The module of a stack's only frame: an imported call of CUDA's runtime, of which only the
  * function is known. Nsight's analyses have no name for it.
  */

@@ -95,6 +95,58 @@ def test_memory_that_ran_out(case):
     assert "OUT OF MEMORY" in text and "1.00 PiB requested by torchOutOfMemory" in text, text
 
 
+BACKWARD = """
+import ctypes, sys, threading
+engine = ctypes.CDLL(sys.argv[1] + "/libtorch_cpu.so")
+backward = ctypes.CDLL(sys.argv[1] + "/libtorch_python.so").fake_torch_backward
+backward.argtypes = [ctypes.c_long, ctypes.c_int]
+pool = ctypes.CDLL(sys.argv[1] + "/libc10_cuda.so")
+pool.fake_torch_start(False)
+pool.fake_torch_malloc(0, ctypes.c_uint64(512))
+def step(size, device=0):
+    print(backward(size, device))  # line 10
+def start(size):
+    thread = threading.Thread(target=step, args=[size])
+    thread.start()
+    return thread
+step(1024)
+step(2048, 1)
+start(-1).join()
+step(4096)
+waits = start(0)
+engine.fake_torch_gate(0)
+step(8192)
+engine.fake_torch_gate(1)
+waits.join()
+step(16384)
+step(32768, -1)
+"""
+
+
+def test_blocks_of_backward_have_the_line_that_called_it(case):
+    """Those that autograd's threads make, where it is certain: not while two threads call it."""
+    folder = case.build / "tests/fake/torch"
+    if not (folder / "libtorch_python.so").exists():
+        case.skip("built without a C++ compiler")
+    script = pathlib.Path(case.path("train.py"))
+    script.write_text(BACKWARD)
+    command = [sys.executable, str(script), str(folder)]
+    bare = case.run(*command, env=cuda(case))
+    traced = record(case, "a.gt", command)
+    assert (traced.out, traced.err) == (bare.out, bare.err) and traced.out.split() == ["3", "3", "-1", "3", "3", "2", "3", "2"]
+    stacks = {e["bytes"]: [f["function"] or "" for f in e["stack"]] for e in case.events("a.gt") if e["function"] == "torchBlock"}
+    border = "backward on another thread"
+    for size in (1024, 2048, 4096, 16384):
+        at = stacks[size].index(border)
+        assert "Engine::thread_init" in stacks[size][at - 1] and stacks[size][at + 1:] == ["step", "<module>"], stacks[size]
+    assert stacks[8192][-1] != "<module>" and border not in stacks[8192], stacks[8192]
+    assert stacks[32768][-2:] == ["step", "<module>"] and border not in stacks[32768], stacks[32768]
+    assert not [name for name in sum(stacks.values(), []) if "gt_around" in name]
+    group = [g for g in case.report("a.gt", "leakage")["groups"] if g["bytes"] == 16384][0]
+    assert group["place"]["text"].startswith("step train.py:10 via backward on another thread › … ›"), group["place"]
+    assert (group["place"]["line"], group["place"]["callers"]) == (10, ["<module> train.py:24"]), group["place"]
+
+
 LOOK = """
 import ctypes, os
 try:

@@ -123,6 +123,25 @@ static void a_place_is_the_innermost_own_frame_and_what_it_called(void **state)
 		"make<" arguments ">", "/work/app/src/make.h", 2, APP                              \
 	}
 
+static void a_place_on_another_thread_says_so(void **state)
+{
+	const struct call stack[] = {
+		{ "c10::alloc_block", NULL, 0, "/usr/lib/libc10_cuda.so" },
+		{ "torch::autograd::Engine::thread_main", NULL, 0, "/usr/lib/libtorch_cpu.so" },
+		{ GT_BACKWARD_BORDER, NULL, 0, GT_AUTOGRAD },
+		{ "backward", "/usr/lib/python3/dist-packages/torch/_tensor.py", 488, GT_PYTHON },
+		{ "step", "/work/app/train.py", 42, GT_PYTHON },
+		{ 0 }
+	};
+	const struct call *const stacks[] = { stack };
+	struct fixture f;
+
+	open_fixture(&f, stacks, 1, &nameless);
+	assert_text(&f, 0,
+		    "step train.py:42 via backward on another thread › … › c10::alloc_block");
+	close_fixture(&f);
+}
+
 static void stacks_with_the_same_words_are_one_place(void **state)
 {
 	static const struct call of_int[] = { MAKE("int"),
@@ -476,6 +495,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_place_is_the_innermost_own_frame_and_what_it_called),
+		cmocka_unit_test(a_place_on_another_thread_says_so),
 		cmocka_unit_test(stacks_with_the_same_words_are_one_place),
 		cmocka_unit_test(callers_tell_the_places_of_a_list_apart),
 		cmocka_unit_test(recursion_is_said_once_at_any_depth),

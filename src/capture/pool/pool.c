@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "guest/guest.h"
+#include "guest/backward.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -42,8 +42,7 @@ static void name_block(const struct gt_guest_call *g, const struct gt_pool_repor
 	gt_guest_name(g, r->block, name);
 }
 
-EXPORT gt_pool_record_fn gt_pool_record;
-void gt_pool_record(const struct gt_pool_report *r, const void *caller)
+static void record(const struct gt_pool_report *r, const void *caller)
 {
 	struct gt_guest_call g;
 	uint64_t argv[3];
@@ -52,3 +51,9 @@ void gt_pool_record(const struct gt_pool_report *r, const void *caller)
 	gt_guest_end(&g, r->block ? 0 : GT_POOL_OUT_OF_MEMORY, NULL);
 	name_block(&g, r);
 }
+
+extern EXPORT const struct gt_pool_door gt_pool_door;
+const struct gt_pool_door gt_pool_door = { .record = record,
+					   .backward_begin = gt_backward_begin,
+					   .backward_end = gt_backward_end,
+					   .backward_worker = gt_backward_worker };

@@ -10,6 +10,19 @@
 
 #include "api/pool_report.h"
 
-/* Exported by the door under this name. `caller`: whom the report returns to. */
-#define GT_POOL_RECORD "gt_pool_record"
-typedef void gt_pool_record_fn(const struct gt_pool_report *report, const void *caller);
+/* Exported by the door under this name. `caller`: the address that the function returns to. */
+#define GT_POOL_DOOR "gt_pool_door"
+struct gt_pool_door {
+	void (*record)(const struct gt_pool_report *report, const void *caller);
+	/* guest/backward.h */
+	void (*backward_begin)(const void *caller);
+	void (*backward_end)(void);
+	void (*backward_worker)(const void *caller);
+};
+
+/* In the preloaded library: the door, if a block has been recorded; NULL: there is none. */
+const struct gt_pool_door *gt_report_door(void);
+/* The function of this name in the library that it belongs to, or one that does nothing. */
+void *gt_report_next(_Atomic(void *) *slot, const char *symbol);
+/* Tells the door, before the first block of a thread of PyTorch's engine, that it is one. */
+void gt_report_thread(const struct gt_pool_door *door);

@@ -42,20 +42,26 @@ static enum wanted wanted(void)
 	return which;
 }
 
-/* The door's function; NULL: there is none, or this thread is loading it. */
-static gt_pool_record_fn *open_door(void)
+static _Atomic(const struct gt_pool_door *) opened;
+
+const struct gt_pool_door *gt_report_door(void)
 {
-	static _Atomic(gt_pool_record_fn *) record;
+	return atomic_load_explicit(&opened, memory_order_acquire);
+}
+
+/* NULL: there is none, or this thread is loading it. */
+static const struct gt_pool_door *open_door(void)
+{
 	static _Atomic bool tried;
 	static __thread bool opening __attribute__((tls_model("initial-exec")));
-	gt_pool_record_fn *found = atomic_load_explicit(&record, memory_order_acquire);
+	const struct gt_pool_door *found = gt_report_door();
 
 	if (found || opening || atomic_load(&tried))
 		return found;
 	opening = true;
-	found = (gt_pool_record_fn *)gt_preload_door("libgputrack_pool.so", GT_POOL_RECORD);
+	found = gt_preload_door("libgputrack_pool.so", GT_POOL_DOOR);
 	opening = false;
-	atomic_store_explicit(&record, found, memory_order_release);
+	atomic_store_explicit(&opened, found, memory_order_release);
 	atomic_store(&tried, true);
 	return found;
 }
@@ -74,7 +80,7 @@ static bool is_repeated(const struct gt_pool_report *r)
 
 static void take(const struct gt_pool_report *report, const void *caller)
 {
-	gt_pool_record_fn *record;
+	const struct gt_pool_door *door;
 	int saved;
 
 	bool is_cpu = report->device.type == GT_TORCH_CPU;
@@ -82,9 +88,11 @@ static void take(const struct gt_pool_report *report, const void *caller)
 	if (wanted() < (is_cpu ? ALL : ACCELERATORS) || (is_cpu && is_repeated(report)))
 		return;
 	saved = errno;
-	record = open_door();
-	if (record)
-		record(report, caller);
+	door = open_door();
+	if (door) {
+		gt_report_thread(door);
+		door->record(report, caller);
+	}
 	errno = saved;
 }
 
@@ -92,8 +100,8 @@ static void ignore(void)
 {
 }
 
-/* What a report is passed on to: asked for at the first call. */
-static void *next_of(_Atomic(void *) *slot, const char *symbol)
+/* Asked for at the first call. */
+void *gt_report_next(_Atomic(void *) *slot, const char *symbol)
 {
 	void *next = atomic_load_explicit(slot, memory_order_relaxed);
 	int saved = errno;
@@ -116,7 +124,7 @@ static void *next_of(_Atomic(void *) *slot, const char *symbol)
 	void gt_report_##id(PARAMS(__VA_ARGS__))                                              \
 	{                                                                                     \
 		static _Atomic(void *) slot;                                                  \
-		void (*next)(PARAMS(__VA_ARGS__)) = next_of(&slot, symbol);                   \
+		void (*next)(PARAMS(__VA_ARGS__)) = gt_report_next(&slot, symbol);                   \
 		const struct gt_pool_report report = GT_POOL_COLUMNS columns;                 \
                                                                                               \
 		take(&report, __builtin_return_address(0));                                   \
