@@ -196,6 +196,16 @@ void gt_guest_free(void *memory)
 	leave(&saved);
 }
 
+void gt_guest_lose(void)
+{
+	struct saved_state saved;
+
+	enter(&saved);
+	set_up_if_forked(&saved);
+	gt_recorder_lose();
+	leave(&saved);
+}
+
 void gt_guest_set_device_query(int64_t (*query)(void))
 {
 	gt_meter_set_device_query(query);

@@ -57,6 +57,9 @@ GT_EXPORT void gt_guest_set_up_child(void);
 GT_EXPORT void *gt_guest_alloc(size_t size);
 GT_EXPORT void gt_guest_free(void *memory);
 
+/* A door had to drop something that it should have recorded. */
+GT_EXPORT void gt_guest_lose(void);
+
 /* Sets the function that asks a door's driver how many bytes of device memory are used. */
 GT_EXPORT void gt_guest_set_device_query(int64_t (*query)(void));
 

@@ -42,8 +42,9 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 		"_ctypes.",
 	};
 
-	/* what tells us the blocks of a program's own pools: gputrack/pool.h, and Python's */
-	if ((frame->function && gt_text_begins(frame->function, "gputrack_pool_")) ||
+	/* what tells us the blocks of a program's own pools: gputrack/pool.h, Python's, NVTX */
+	if ((frame->function && (gt_text_begins(frame->function, "gputrack_pool_") ||
+				 gt_text_begins(frame->function, "nvtxMem"))) ||
 	    (frame->file && !strcmp(gt_path_name(frame->file), "gputrack_pool.py")))
 		return true;
 	/* the C++ face of CUDA's runtime: templates that call the function of the same name */

@@ -240,3 +240,118 @@ def test_the_python_module(case):
     # what the document says
     script.write_text("address, size = 4096, 10\n" + example(case, "python") + "print('done')\n")
     assert case.run(sys.executable, script, env=env).out == "done\n"
+
+
+def nvtx_blocks(groups):
+    return sorted((g["bytes"], g["count"]) for g in groups if g["kind"] == "pool block")
+
+
+def test_regions_of_nvtx_are_blocks_of_a_pool(case):
+    """Of heaps that are sub-allocators of device memory; ended by address, by handle and with their heap."""
+    environment = test_pools.cuda(case)
+    program = case.build / "tests/e2e/programs/nvtx_pool"
+    if not program.exists():
+        case.skip("NVTX's header for memory is not installed")
+    assert case.run(program, env=environment).out == "done\n"
+    done = case.gputrack("run", "-q", "-o", "a.gt", str(program), env=environment)
+    assert (done.out, done.err) == ("done\n", ""), done.err
+    groups = case.report("a.gt", "leakage")["groups"]
+    left = [(77, 1), (6000, 6), (20000, 1), (65536, 1)]
+    assert nvtx_blocks(groups) == left, groups
+    assert "keep" in [frame["function"] for frame in groups[-1]["stack"]], groups
+    assert not [frame for group in groups for frame in group["stack"] if "nvtx" in (frame["function"] or "")], groups
+    names = {block["name"] for group in groups for block in group["objects"]}
+    assert names == {"arena", "scratch"}, names
+    assert sum(g["bytes"] for g in case.report("a.gt", "watermark")["groups"]) == SEGMENT
+    # with the heap, everything in it
+    case.gputrack("run", "-q", "-o", "b.gt", str(program), env=dict(environment, UNREGISTER="1"))
+    assert [g["bytes"] for g in case.report("b.gt", "leakage")["groups"] if g["kind"] == "pool block"] == [77]
+    # another tool, with handles of its own
+    environment["NVTX_INJECTION64_PATH"] = str(program.with_name("nvtx_tool.so"))
+    case.run(program, env=environment)
+    told = case.path("tool.txt").read_text()
+    assert "regions(3)" in told and "unregister(mine)" in told and "wrong" not in told, told
+    case.gputrack("run", "-q", "-o", "d.gt", str(program), env=environment)
+    assert case.path("tool.txt").read_text() == told, case.path("tool.txt").read_text()
+    assert nvtx_blocks(case.report("d.gt", "leakage")["groups"]) == left
+    case.gputrack("run", "-q", "-o", "c.gt", "--pools", "none", str(program), env=environment)
+    assert not [e for e in case.events("c.gt") if "pool" in e["function"]]
+
+
+# CuPy's and RMM's documented interfaces, over the stand-in driver.
+CUPY = """
+import threading
+hooks = threading.local()
+class MemoryHook:
+    def __enter__(self):
+        known = hooks.__dict__.setdefault("known", {})
+        assert self.name not in known
+        known[self.name] = self
+    def alloc_preprocess(self, **kwargs): pass
+    alloc_postprocess = malloc_preprocess = malloc_postprocess = free_preprocess = free_postprocess = alloc_preprocess
+def malloc(ptr, size):
+    for hook in getattr(hooks, "known", {}).values():
+        hook.malloc_preprocess(device_id=0, size=size, mem_size=size)
+    for hook in getattr(hooks, "known", {}).values():
+        hook.malloc_postprocess(device_id=0, size=size, mem_size=-(-size // 512) * 512, mem_ptr=ptr, pmem_id=1)
+def free(ptr, size):
+    for hook in getattr(hooks, "known", {}).values():
+        hook.free_preprocess(device_id=0, mem_size=size, mem_ptr=ptr, pmem_id=1)
+"""
+RMM = """
+class Pool:
+    def __init__(self, segment): self.next = segment
+    def allocate(self, nbytes, stream=None):
+        self.next += 4096
+        return self.next
+    def deallocate(self, ptr, nbytes, stream=None): pass
+class CallbackMemoryResource:
+    def __init__(self, allocate_func, deallocate_func):
+        self.allocate, self.deallocate = allocate_func, deallocate_func
+resource = None
+def get_current_device_resource(): return resource
+def set_current_device_resource(mr):
+    global resource
+    resource = mr
+"""
+PYTHON_POOLS = """
+import ctypes, threading
+import cupy.cuda, gputrack_pool, rmm.mr
+cuda = ctypes.CDLL("libcuda.so.1")
+segment, context = ctypes.c_void_p(), ctypes.c_void_p()
+assert not cuda.cuInit(0) and not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+assert not cuda.cuCtxSetCurrent(context) and not cuda.cuMemAlloc_v2(ctypes.byref(segment), ctypes.c_size_t(1 << 20))
+def arrays():
+    gputrack_pool.cupy()
+    gputrack_pool.cupy()
+    cupy.cuda.malloc(segment.value + (1 << 19), 1000)
+    cupy.cuda.malloc(segment.value + (1 << 18), 3000)
+    cupy.cuda.malloc(0, 1 << 30)
+    cupy.cuda.free(segment.value + (1 << 18), 3000)
+arrays()
+threading.Thread(target=cupy.cuda.malloc, args=[segment.value + (1 << 17), 100]).start()
+def frames():
+    buffers = [rmm.mr.get_current_device_resource().allocate(2000, 0) for _ in range(3)]
+    rmm.mr.get_current_device_resource().deallocate(buffers[1], 2000, 0)
+rmm.mr.set_current_device_resource(rmm.mr.Pool(segment.value))
+gputrack_pool.rmm()
+frames()
+print("done")
+"""
+
+
+def test_pools_of_cupy_and_rmm(case):
+    for module, text in (("cupy/cuda", CUPY), ("rmm/mr", RMM)):
+        path = case.path(f"{module}.py")
+        path.parent.mkdir()
+        path.with_name("__init__.py").write_text("")
+        path.write_text(text)
+    case.path("use.py").write_text(PYTHON_POOLS)
+    environment = test_pools.cuda(case, PYTHONPATH=str(case.build))
+    assert case.run(sys.executable, "use.py", env=environment).out == "done\n"
+    done = case.gputrack("run", "-q", "-o", "a.gt", sys.executable, "use.py", env=environment)
+    assert (done.out, done.err) == ("done\n", ""), done.err
+    groups = [g for g in case.report("a.gt", "leakage")["groups"] if g["kind"] == "pool block"]
+    found = {(g["objects"][0]["name"], g["bytes"], g["count"]) for g in groups}
+    assert found == {("RMM", 4000, 2), ("CuPy", 1024, 1)}, found
+    assert all({"arrays", "frames"} & {f["function"] for f in g["stack"]} for g in groups), groups

@@ -53,4 +53,51 @@ FIELD(payload_type, payloadType);
 FIELD(payload, payload);
 FIELD(message_type, messageType);
 FIELD(message, message);
+
+#if __has_include(<nvtx3/nvToolsExtMem.h>)
+#include <nvtx3/nvToolsExtMem.h>
+
+#define OF(ours, ours_field, theirs, theirs_field)                                                 \
+	SAME(offsetof(struct gt_nvtx_##ours, ours_field), offsetof(theirs, theirs_field))
+
+SAME(GT_NVTX_MEMORY, NVTX_EXT_MODULEID_MEM);
+SAME(GT_NVTX_MemHeapRegister, NVTX3EXT_CBID_nvtxMemHeapRegister);
+SAME(GT_NVTX_MemHeapUnregister, NVTX3EXT_CBID_nvtxMemHeapUnregister);
+SAME(GT_NVTX_MemHeapReset, NVTX3EXT_CBID_nvtxMemHeapReset);
+SAME(GT_NVTX_MemRegionsRegister, NVTX3EXT_CBID_nvtxMemRegionsRegister);
+SAME(GT_NVTX_MemRegionsResize, NVTX3EXT_CBID_nvtxMemRegionsResize);
+SAME(GT_NVTX_MemRegionsUnregister, NVTX3EXT_CBID_nvtxMemRegionsUnregister);
+SAME(GT_NVTX_SUB_ALLOCATOR, NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR);
+SAME(GT_NVTX_VIRTUAL_ADDRESS, NVTX_MEM_TYPE_VIRTUAL_ADDRESS);
+SAME(sizeof(struct gt_nvtx_extension), sizeof(nvtxExtModuleInfo_t));
+SAME(sizeof(struct gt_nvtx_segment), sizeof(nvtxExtModuleSegment_t));
+OF(extension, id, nvtxExtModuleInfo_t, moduleId);
+OF(extension, segments, nvtxExtModuleInfo_t, segments);
+OF(segment, count, nvtxExtModuleSegment_t, slotCount);
+OF(segment, slots, nvtxExtModuleSegment_t, functionSlots);
+SAME(sizeof(struct gt_nvtx_span), sizeof(nvtxMemVirtualRangeDesc_t));
+OF(span, bytes, nvtxMemVirtualRangeDesc_t, size);
+SAME(sizeof(struct gt_nvtx_heap), sizeof(nvtxMemHeapDesc_t));
+OF(heap, size, nvtxMemHeapDesc_t, structSize);
+OF(heap, usage, nvtxMemHeapDesc_t, usage);
+OF(heap, type, nvtxMemHeapDesc_t, type);
+OF(heap, span_size, nvtxMemHeapDesc_t, typeSpecificDescSize);
+OF(heap, span, nvtxMemHeapDesc_t, typeSpecificDesc);
+OF(heap, message_type, nvtxMemHeapDesc_t, messageType);
+OF(heap, message, nvtxMemHeapDesc_t, message);
+SAME(sizeof(struct gt_nvtx_regions), sizeof(nvtxMemRegionsRegisterBatch_t));
+OF(regions, type, nvtxMemRegionsRegisterBatch_t, regionType);
+OF(regions, heap, nvtxMemRegionsRegisterBatch_t, heap);
+OF(regions, count, nvtxMemRegionsRegisterBatch_t, regionCount);
+OF(regions, element_size, nvtxMemRegionsRegisterBatch_t, regionDescElementSize);
+OF(regions, elements, nvtxMemRegionsRegisterBatch_t, regionDescElements);
+OF(regions, handles, nvtxMemRegionsRegisterBatch_t, regionHandleElementsOut);
+SAME(sizeof(struct gt_nvtx_resize), sizeof(nvtxMemRegionsResizeBatch_t));
+OF(resize, count, nvtxMemRegionsResizeBatch_t, regionDescCount);
+OF(resize, elements, nvtxMemRegionsResizeBatch_t, regionDescElements);
+SAME(sizeof(struct gt_nvtx_refs), sizeof(nvtxMemRegionsUnregisterBatch_t));
+OF(refs, count, nvtxMemRegionsUnregisterBatch_t, refCount);
+OF(refs, element_size, nvtxMemRegionsUnregisterBatch_t, refElementSize);
+OF(refs, elements, nvtxMemRegionsUnregisterBatch_t, refElements);
+#endif
 #endif

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/small_printf.h"
-#include "capture/nvtx/nvtx_types.h"
+#include "capture/nvtx/nvtx_memory.h"
 #include "guest/ranges.h"
 
 enum {
@@ -146,16 +146,23 @@ static void *handle_of(uint32_t number)
 	return (void *)(uintptr_t)(number ? number : 1);
 }
 
+uint32_t gt_nvtx_text(uint32_t type, const union gt_nvtx_text_value *message)
+{
+	switch (type) {
+	case GT_NVTX_ASCII: return text_of(message->ascii);
+	case GT_NVTX_WIDE: return wide_text_of(message->wide);
+	case GT_NVTX_REGISTERED: return number_of(&strings, message->registered);
+	default: return 0;
+	}
+}
+
 static uint32_t message_of(const struct gt_nvtx_attributes *a)
 {
 	if (a->size < sizeof *a)
 		return 0;
-	switch (a->message_type) {
-	case GT_NVTX_ASCII: return text_of(a->message.ascii);
-	case GT_NVTX_WIDE: return wide_text_of(a->message.wide);
-	case GT_NVTX_REGISTERED: return number_of(&strings, a->message.registered);
-	default: return payload_text(a);
-	}
+	if (a->message_type < GT_NVTX_ASCII || a->message_type > GT_NVTX_REGISTERED)
+		return payload_text(a);
+	return gt_nvtx_text((uint32_t)a->message_type, &a->message);
 }
 
 static uint64_t category_key(uint32_t domain, uint32_t category)
@@ -447,15 +454,19 @@ int InitializeInjectionNvtx2(gt_nvtx_export_fn *get_export_table)
 	return 1;
 }
 
-/* NVTX's extensions (payloads of structures, counters) are the other tool's alone. */
-GT_EXPORT int InitializeInjectionNvtxExtension(void *module);
+/* Of NVTX's extensions, payloads of structures and counters are the other tool's alone. */
+GT_EXPORT int InitializeInjectionNvtxExtension(struct gt_nvtx_extension *module);
 
-int InitializeInjectionNvtxExtension(void *module)
+int InitializeInjectionNvtxExtension(struct gt_nvtx_extension *module)
 {
 	int (*next)(void *) = (int (*)(void *))next_function("InitializeInjectionNvtxExtension");
 	int saved = errno,
-	    status = next && next != InitializeInjectionNvtxExtension ? next(module) : 0;
+	    status = next && next != (int (*)(void *))InitializeInjectionNvtxExtension ?
+			     next(module) :
+			     0;
 
+	if (gt_nvtx_memory_start(module, status))
+		status = 1;
 	errno = saved;
 	return status;
 }

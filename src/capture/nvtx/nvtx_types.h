@@ -64,6 +64,11 @@ enum gt_nvtx_payload {
 	GT_NVTX_INT32,
 	GT_NVTX_FLOAT
 };
+union gt_nvtx_text_value {
+	const char *ascii;
+	const wchar_t *wide;
+	const void *registered;
+};
 struct gt_nvtx_attributes {
 	uint16_t version, size;
 	uint32_t category;
@@ -79,9 +84,67 @@ struct gt_nvtx_attributes {
 		float f32;
 	} payload;
 	int32_t message_type;
-	union {
-		const char *ascii;
-		const wchar_t *wide;
-		const void *registered;
-	} message;
+	union gt_nvtx_text_value message;
+};
+
+/* An extension gives its functions' places to InitializeInjectionNvtxExtension. */
+struct gt_nvtx_segment {
+	size_t id, count;
+	gt_nvtx_fn **slots; /* NULL: nobody has it yet */
+};
+struct gt_nvtx_extension {
+	uint16_t version, size, id, compatible;
+	size_t segment_count;
+	struct gt_nvtx_segment *segments;
+	const void *get_export, *info;
+};
+
+/* The one for memory: its functions, and what they are given. */
+enum { GT_NVTX_MEMORY = 1 };
+enum gt_nvtx_memory {
+	GT_NVTX_MemHeapRegister,
+	GT_NVTX_MemHeapUnregister,
+	GT_NVTX_MemHeapReset,
+	GT_NVTX_MemRegionsRegister,
+	GT_NVTX_MemRegionsResize,
+	GT_NVTX_MemRegionsUnregister,
+};
+enum { GT_NVTX_SUB_ALLOCATOR = 1, GT_NVTX_VIRTUAL_ADDRESS = 1 };
+
+struct gt_nvtx_span {
+	size_t bytes;
+	const void *address;
+};
+
+struct gt_nvtx_heap {
+	uint16_t compatible, size;
+	uint32_t reserved, usage, type;
+	size_t span_size;
+	const struct gt_nvtx_span *span; /* of this type: a virtual address */
+	uint32_t category, message_type;
+	union gt_nvtx_text_value message;
+};
+
+struct gt_nvtx_regions {
+	uint16_t compatible, size;
+	uint32_t type;
+	const void *heap;
+	size_t count, element_size;
+	const void *elements;
+	const void **handles; /* to be filled in; NULL: the program needs none */
+};
+
+struct gt_nvtx_resize {
+	uint16_t compatible, size;
+	uint32_t type;
+	size_t count, element_size;
+	const void *elements;
+};
+
+/* By address or by handle: each is a word. */
+struct gt_nvtx_refs {
+	uint16_t compatible, size;
+	uint32_t type;
+	size_t count, element_size;
+	const void *elements;
 };

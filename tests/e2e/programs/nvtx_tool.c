@@ -12,7 +12,8 @@
 
 /* what NVTX looks for */
 __attribute__((visibility("default"))) gt_nvtx_init_fn InitializeInjectionNvtx2;
-__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void *module);
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+	struct gt_nvtx_extension *module);
 
 static char told[4096];
 static int instances, extensions;
@@ -111,9 +112,39 @@ int InitializeInjectionNvtx2(gt_nvtx_export_fn *get)
 	return 1;
 }
 
-int InitializeInjectionNvtxExtension(void *module)
+/* Has handles of its own for regions and heaps. */
+static void *heap_register(const void *domain, const struct gt_nvtx_heap *heap)
 {
-	(void)module;
+	tell("heap", heap->message.ascii);
+	return (char *)(uintptr_t)0x100000 + strlen(heap->message.ascii);
+}
+
+static void regions_register(const void *domain, const struct gt_nvtx_regions *r)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%zu", r->count);
+	tell("regions", text);
+	for (size_t i = 0; r->handles && i < r->count; i++)
+		r->handles[i] = (char *)(uintptr_t)0x200000 + i;
+}
+
+static void regions_unregister(const void *domain, const struct gt_nvtx_refs *r)
+{
+	uint64_t ref = *(const uint64_t *)r->elements;
+
+	tell("unregister", ref == 0x200001 ? "mine" : ref < 0x300000 ? "wrong" : "address");
+}
+
+int InitializeInjectionNvtxExtension(struct gt_nvtx_extension *module)
+{
 	extensions++;
+	if (module->id == GT_NVTX_MEMORY) {
+		gt_nvtx_fn **slots = module->segments->slots;
+
+		slots[GT_NVTX_MemHeapRegister] = (gt_nvtx_fn *)(void *)heap_register;
+		slots[GT_NVTX_MemRegionsRegister] = (gt_nvtx_fn *)(void *)regions_register;
+		slots[GT_NVTX_MemRegionsUnregister] = (gt_nvtx_fn *)(void *)regions_unregister;
+	}
 	return 1;
 }

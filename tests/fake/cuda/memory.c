@@ -49,6 +49,20 @@ static CUresult free_memory(CUdeviceptr dptr)
 	return dptr ? fake_end(FAKE_MEMORY, dptr) : CUDA_SUCCESS;
 }
 
+static CUresult memory_type(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+	uint64_t found = fake_find_address(FAKE_MEMORY, ptr);
+
+	if (!found || attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+		return CUDA_ERROR_INVALID_VALUE;
+	fake_end(FAKE_MEMORY, found);
+	*(CUmemorytype *)data = CU_MEMORYTYPE_DEVICE;
+	return CUDA_SUCCESS;
+}
+
+PLAIN(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr ptr),
+      memory_type(data, attribute, ptr))
+
 TRACED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), (dptr, bytesize),
        NEED_CONTEXT(NEED(bytesize, fake_new(FAKE_MEMORY, OUT(dptr), bytesize, fake_current()))))
 TRACED(cuMemAllocPitch_v2,
