@@ -163,6 +163,13 @@ void **gt_map_at(struct gt_map *map, uint64_t key)
 	return &map->values[number];
 }
 
+void **gt_map_find(const struct gt_map *map, uint64_t key)
+{
+	uint32_t number = map->keys ? gt_intern_find(map->keys, &key, sizeof key) : GT_NOT_INTERNED;
+
+	return number == GT_NOT_INTERNED ? NULL : &map->values[number];
+}
+
 void gt_map_fini(struct gt_map *map)
 {
 	gt_intern_free(map->keys);

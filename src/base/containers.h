@@ -45,6 +45,8 @@ struct gt_map {
 
 /* The value of a key, for the caller to read or set; NULL at first. Good until the next call. */
 void **gt_map_at(struct gt_map *map, uint64_t key);
+/* … NULL where it has none. */
+void **gt_map_find(const struct gt_map *map, uint64_t key);
 void gt_map_fini(struct gt_map *map);
 
 /* Items by key, the smallest first, equal keys by item: merges streams. */

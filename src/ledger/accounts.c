@@ -249,6 +249,8 @@ void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_ent
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
 	add_bytes(l, segment, 0 - (uint64_t)bytes);
 	gt_breakdown_remove(&l->breakdown, segment, (uint64_t)bytes);
+	if (l->observer && l->observer->moved)
+		l->observer->moved(l->observer->context, segment, bytes);
 }
 
 void gt_account_birth(struct gt_ledger *l, const struct gt_entry *e)

@@ -26,6 +26,8 @@ struct gt_live_observer {
 	void *context;
 	/* Reported by ledgers alone; may be NULL. `entry`, as it was, turns out to be a segment. */
 	void (*became_segment)(void *context, const struct gt_entry *entry);
+	/* … A block has so many bytes of a segment from now on, or returns them (negative). */
+	void (*moved)(void *context, const struct gt_entry *segment, int64_t bytes);
 };
 
 /* As gt_live_apply, but reports each birth and end to `f`; ends the tool when out of memory. */

@@ -3,6 +3,7 @@
 #include "replay/autopsy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
@@ -51,25 +52,16 @@ static bool add_entry(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* Names the rank if it holds an eighth more than any other. */
+/* Names the rank if it differs, and is the one that ran out. */
 static void compare_ranks(struct gt_autopsy *a, const struct gt_view *v, uint32_t process)
 {
 	size_t count = gt_recording_process_count(v->recording);
 	struct by_process b = { a->moment.ledger, gt_alloc((count + 1) * sizeof *b.bytes) };
-	const char *rank = gt_recording_process(v->recording, process)->rank;
 
 	gt_live_each(&a->moment.ledger->live, add_entry, &b);
-	for (size_t i = 0; *rank && i < count; i++) {
-		if (i == process || !*gt_recording_process(v->recording, i)->rank || !b.bytes[i])
-			continue;
-		a->ranks++;
-		if (b.bytes[i] > a->others_most)
-			a->others_most = b.bytes[i];
-	}
-	if (a->ranks && b.bytes[process] > a->others_most + a->others_most / 8) {
-		a->rank = rank;
-		a->rank_bytes = b.bytes[process];
-	}
+	a->rank = gt_rank_find(v->recording, b.bytes);
+	if (a->rank.rank && strcmp(a->rank.rank, gt_recording_process(v->recording, process)->rank))
+		a->rank.rank = NULL;
 	free(b.bytes);
 }
 
@@ -143,12 +135,13 @@ void gt_autopsy_put(struct gt_printer *p, const struct gt_view *v, const struct 
 		gt_print_wrap(p, GT_PLAIN, 2, "%s more would have sufficed",
 			      gt_format_bytes(text, a.missing));
 	}
-	if (a.rank)
+	if (a.rank.rank)
 		gt_print_wrap(p, GT_PLAIN, 2,
-			      "rank %s held %s; of the %s other %s, none more than %s", a.rank,
-			      gt_format_bytes(text, a.rank_bytes), gt_format_count(count, a.ranks),
-			      gt_plural(a.ranks, "rank", "ranks"),
-			      gt_format_bytes(most, a.others_most));
+			      "rank %s held %s; of the %s other %s, none more than %s", a.rank.rank,
+			      gt_format_bytes(text, a.rank.bytes),
+			      gt_format_count(count, a.rank.others),
+			      gt_plural(a.rank.others, "rank", "ranks"),
+			      gt_format_bytes(most, a.rank.others_most));
 	gt_autopsy_fini(&a);
 }
 
@@ -179,7 +172,7 @@ void gt_autopsy_json(struct gt_json *j, const struct gt_view *v, const struct gt
 		gt_json_null(j, "pin");
 	}
 	free(pins);
-	gt_json_text(j, "rank", a.rank);
+	gt_json_text(j, "rank", a.rank.rank);
 	gt_json_end(j);
 	gt_autopsy_fini(&a);
 }

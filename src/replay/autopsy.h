@@ -6,6 +6,7 @@
 #pragma once
 
 #include "replay/device_memory.h"
+#include "replay/rank.h"
 #include "replay/shortage.h"
 
 struct gt_autopsy {
@@ -16,11 +17,9 @@ struct gt_autopsy {
 	uint64_t free_on_gpu;             /* not taken from the GPU by anybody */
 	uint64_t cached, pieces, largest; /* free in the pool */
 	/* what would have sufficed */
-	bool is_fragmented; /* all that was free would have been enough, but no piece was */
-	uint64_t missing;   /* bytes, even if all that was free were one piece */
-	/* the rank that ran out, if it holds more than the others */
-	const char *rank;
-	uint64_t rank_bytes, others_most, ranks;
+	bool is_fragmented;  /* all that was free would have been enough, but no piece was */
+	uint64_t missing;    /* bytes, even if all that was free were one piece */
+	struct gt_rank rank; /* the one that ran out, if it holds more than the others */
 };
 
 void gt_autopsy_init(struct gt_autopsy *a, const struct gt_view *v, const struct gt_shortage *s);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/containers.h"
 #include "base/mem.h"
 #include "replay/replay.h"
 
@@ -26,8 +28,9 @@ struct gt_gpu_figures {
 	const struct gt_view *view;
 	uint64_t time_ns;
 	int64_t known[PLACES];
-	uint64_t begun_ns; /* when the first context or memory had been made; 0: not yet */
-	bool is_settled;   /* samples have shown it */
+	struct gt_map in_blocks; /* by segment: the bytes that blocks have of it */
+	uint64_t begun_ns;       /* when the first context or memory had been made; 0: not yet */
+	bool is_settled;         /* samples have shown it */
 	int64_t program_first[PLACES], device_first[PLACES]; /* beyond what was known then */
 	struct reported program[PLACES], device[PLACES];
 };
@@ -50,10 +53,33 @@ void gt_gpu_figures_born(struct gt_gpu_figures *g, const struct gt_entry *entry)
 		g->known[entry->place] += (int64_t)entry->size;
 }
 
+static uint64_t key_of(const struct gt_entry *segment)
+{
+	uint64_t family = gt_kinds[gt_entry_kind(segment)].family;
+
+	return gt_mix64(segment->handle ^ gt_mix64(family << 32 | segment->process));
+}
+
+void gt_gpu_figures_moved(struct gt_gpu_figures *g, const struct gt_entry *segment, int64_t bytes)
+{
+	void **at = gt_map_at(&g->in_blocks, key_of(segment));
+
+	*at = (void *)((uintptr_t)*at + (uintptr_t)bytes);
+}
+
+/* A segment that ends with blocks in it, as a context or a process takes it along, ends whole. */
 void gt_gpu_figures_ended(struct gt_gpu_figures *g, const struct gt_entry *entry)
 {
-	if (counts(entry))
-		g->known[entry->place] -= (int64_t)entry->size;
+	void **in_blocks;
+
+	if (!counts(entry))
+		return;
+	g->known[entry->place] -= (int64_t)entry->size;
+	in_blocks = gt_map_find(&g->in_blocks, key_of(entry));
+	if (in_blocks) {
+		g->known[entry->place] -= (int64_t)(uintptr_t)*in_blocks;
+		*in_blocks = NULL;
+	}
 }
 
 /* "NVIDIA H200" of "GPU 0: NVIDIA H200". */
@@ -154,6 +180,11 @@ static void ended(void *context, const struct gt_entry *entry, uint32_t slot, en
 	gt_gpu_figures_ended(context, entry);
 }
 
+static void moved(void *context, const struct gt_entry *segment, int64_t bytes)
+{
+	gt_gpu_figures_moved(context, segment, bytes);
+}
+
 static void before_event(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	gt_gpu_figures_before(context, time_ns);
@@ -176,7 +207,9 @@ struct gt_gpu_figures *gt_gpu_figures_follow(const struct gt_view *v)
 struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time_ns)
 {
 	struct gt_gpu_figures *g = gt_gpu_figures_follow(v);
-	struct gt_live_observer observer = { .born = born, .ended = ended, .context = g };
+	struct gt_live_observer observer = {
+		.born = born, .ended = ended, .moved = moved, .context = g
+	};
 
 	g->time_ns = time_ns;
 	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .observer = &observer,
@@ -189,6 +222,7 @@ struct gt_gpu_figures *gt_gpu_figures_new(const struct gt_view *v, uint64_t time
 
 void gt_gpu_figures_free(struct gt_gpu_figures *g)
 {
+	gt_map_fini(&g->in_blocks);
 	free(g);
 }
 

@@ -24,6 +24,7 @@ struct gt_gpu_figures;
 struct gt_gpu_figures *gt_gpu_figures_follow(const struct gt_view *v);
 void gt_gpu_figures_born(struct gt_gpu_figures *g, const struct gt_entry *entry);
 void gt_gpu_figures_ended(struct gt_gpu_figures *g, const struct gt_entry *entry);
+void gt_gpu_figures_moved(struct gt_gpu_figures *g, const struct gt_entry *segment, int64_t bytes);
 void gt_gpu_figures_before(struct gt_gpu_figures *g, uint64_t time_ns);
 void gt_gpu_figures_sampled(struct gt_gpu_figures *g, const struct gt_sample *sample);
 

@@ -112,6 +112,13 @@ static void ended(void *context, const struct gt_entry *entry, uint32_t slot, en
 	gt_gpu_figures_ended(f->figures, entry);
 }
 
+static void moved(void *context, const struct gt_entry *segment, int64_t bytes)
+{
+	struct following *f = context;
+
+	gt_gpu_figures_moved(f->figures, segment, bytes);
+}
+
 static void became_segment(void *context, const struct gt_entry *entry)
 {
 	count(context, entry, -1);
@@ -345,7 +352,11 @@ void gt_memory_series_init(struct gt_memory_series *s, const struct gt_view *v)
 		goto free_f;
 	f->figures = gt_gpu_figures_follow(v);
 	observer = (struct gt_live_observer){
-		.born = born, .ended = ended, .became_segment = became_segment, .context = f
+		.born = born,
+		.ended = ended,
+		.became_segment = became_segment,
+		.moved = moved,
+		.context = f,
 	};
 	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .observer = &observer,
 									.before = before,

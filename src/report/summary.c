@@ -15,6 +15,7 @@
 #include "judge/residue.h"
 #include "replay/phase.h"
 #include "replay/place.h"
+#include "replay/rank.h"
 #include "replay/shortage.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
@@ -72,6 +73,7 @@ static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate
 	gt_fate_line(p, v, fate, groups);
 	if (known)
 		gt_verdict_known(p, v, known);
+	gt_rank_put(p, v, groups);
 	gt_put_kinds(p, groups);
 	gt_places_list_groups(v->frames, groups, LISTED);
 	for (size_t i = 0; i < groups->count && i < most; i++)
@@ -469,6 +471,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_shortage_json(&j, "out_of_memory", v);
 	gt_residue_json(&j, v->recording);
 	kinds_json(&j, l);
+	gt_rank_json(&j, v, &groups);
 	gt_fate_split(v, &groups, by_fate);
 	gt_fates_json(&j, by_fate);
 	gt_fate_groups_json(&j, "groups", v, by_fate);

@@ -2,6 +2,7 @@
 """Blocks of PyTorch's allocator, over the stand-in driver: each is seen, counted once and passed on."""
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -190,3 +191,41 @@ def test_tensors_of_debians_pytorch(case):
     biggest = case.report("a.gt", "leakage")["groups"][0]
     assert (biggest["kind"], biggest["count"], biggest["bytes"]) == ("PyTorch CPU block", 30, 30 * 64 * 64 * 4), biggest
     assert ("keep.py", 6) in {(os.path.basename(f["file"] or ""), f["line"]) for f in biggest["stack"]}, biggest["stack"]
+
+
+JOB = """
+import os, sys, torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+kept = []
+def step():
+    y = torch.randn(64, 64)
+    dist.all_reduce(y)
+    if dist.get_rank() == 1:
+        kept.append(y.clone())
+for i in range(20):
+    step()
+dist.barrier()
+os._exit(0)
+"""
+RANKS = """
+export MASTER_ADDR=127.0.0.1 MASTER_PORT=$1 WORLD_SIZE=3
+for RANK in 0 1 2; do export RANK; /usr/bin/python3 job.py & done
+wait
+"""
+
+
+def test_the_rank_that_keeps_tensors_is_named(case):
+    """A real job; a golden has the words for a made one."""
+    if not os.environ.get("GPUTRACK_TEST_LONG"):
+        case.skip("imports PyTorch three times; GPUTRACK_TEST_LONG=1 runs it")
+    case.path("job.py").write_text(JOB)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = case.gputrack("run", "-o", "a.gt", "--pools", "cpu", "sh", "-c", RANKS, "ranks", str(port))
+    assert done.status == 0, done.err
+    rank = case.report("a.gt", "summary")["rank"]
+    # one tensor more may still be in gloo's hands
+    assert (rank["rank"], rank["others"]) == ("1", 2) and rank["bytes"] >= 20 * 64 * 64 * 4, rank
+    assert "of it in rank 1, " in done.err and rank["others_most_bytes"] <= 64 * 64 * 4, (done.err, rank)

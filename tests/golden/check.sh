@@ -381,6 +381,8 @@ for form in text json tsv; do
 	golden processes/ranks.$form "$gputrack" report ranks.gt -a processes -f $form
 done
 golden processes/leakage.txt "$gputrack" report ranks.gt -a leakage
+golden processes/summary.txt "$gputrack" report ranks.gt
+golden processes/summary.json "$gputrack" report ranks.gt -f json
 
 # defaults from a file and from the environment; the command line has the last word
 mkdir project

@@ -241,6 +241,73 @@ static void what_an_ended_process_held_is_gone(void **state)
 	close_program(&o);
 }
 
+/* A context, or a process, takes a segment along with the blocks in it. */
+static void segments_that_end_with_their_blocks_end_whole(void **state)
+{
+	for (int by_context = 0; by_context < 2; by_context++) {
+		const char *folder = fresh_folder();
+		const struct gt_memory_column *last;
+		struct process p, other;
+		struct opened o;
+		uint16_t series;
+		uint64_t now;
+
+		start_process(&p, folder, 11);
+		start_process(&other, folder, 12);
+		now = gt_now_ns();
+		gt_writer_place(other.writer, 1, GT_CUDA, "GPU 0: Model");
+		gt_writer_place(p.writer, 1, GT_CUDA, "GPU 0: Model");
+		series = gt_writer_series(other.writer,
+					  &(struct gt_series){ .name = GT_SERIES_DEVICE_USED,
+							       .unit = "bytes",
+							       .subject = "GPU 0: Model" });
+		gt_lane_sample(other.lane, series, now, 500 * MIB);
+		gt_lane_event(p.lane, &(struct gt_event){ .time_ns = now + MS,
+							  .function = GT_FN_cuCtxCreate_v2,
+							  .handle = 0xc0,
+							  .place = 1,
+							  .stack = stack_of(&p, 1) });
+		gt_lane_event(p.lane, &(struct gt_event){ .time_ns = now + 2 * MS,
+							  .function = GT_FN_cuMemAlloc_v2,
+							  .handle = 0x1000000,
+							  .size = 20 * MIB,
+							  .owner = 0xc0,
+							  .place = 1,
+							  .stack = stack_of(&p, 2) });
+		gt_lane_event(p.lane, &(struct gt_event){ .time_ns = now + 3 * MS,
+							  .function = GT_FN_torchBlock,
+							  .handle = 0x1000000,
+							  .size = 3 * MIB,
+							  .place = 1,
+							  .stack = stack_of(&p, 3) });
+		gt_lane_sample(other.lane, series, now + 4 * MS, 520 * MIB);
+		if (by_context)
+			gt_lane_event(p.lane, &(struct gt_event){ .time_ns = now + 5 * MS,
+								  .function = GT_FN_cuCtxDestroy_v2,
+								  .handle = 0xc0,
+								  .stack = stack_of(&p, 4) });
+		gt_writer_end_at(p.writer, now + (by_context ? 200 : 5) * MS);
+		gt_lane_event(other.lane, &(struct gt_event){ .time_ns = now + 50 * MS,
+							      .function = GT_FN_cuMemAlloc_v2,
+							      .handle = 0x9000000,
+							      .size = MIB,
+							      .place = 1,
+							      .stack = stack_of(&other, 5) });
+		/* one MiB of it is nobody's */
+		gt_lane_sample(other.lane, series, now + 60 * MS, 502 * MIB);
+		gt_writer_end_at(other.writer, now + 200 * MS);
+		gt_writer_free(p.writer);
+		gt_writer_free(other.writer);
+		open_program(&o, folder);
+		last = &o.series.devices[0]
+				.columns[gt_memory_series_column(&o.series, now + 100 * MS)];
+		assert_int_equal(last->parts[GT_PART_PLACES], MIB);
+		assert_int_equal(last->total, 2 * MIB);
+		compare(&o, (uint64_t[GT_PART_COUNT]){ 0 });
+		close_program(&o);
+	}
+}
+
 static void without_device_memory_there_is_no_device(void **state)
 {
 	const char *folder = fresh_folder();
@@ -263,6 +330,7 @@ int main(void)
 		cmocka_unit_test(each_column_is_what_a_report_of_its_moment_says),
 		cmocka_unit_test(the_highest_column_is_the_peak),
 		cmocka_unit_test(what_an_ended_process_held_is_gone),
+		cmocka_unit_test(segments_that_end_with_their_blocks_end_whole),
 		cmocka_unit_test(without_device_memory_there_is_no_device),
 	};
 
