@@ -140,11 +140,16 @@ static uint64_t content_of(const struct code_place *p)
 	return gt_python_content(&m);
 }
 
+static struct code_place *place_of(uint64_t code, uint64_t instruction)
+{
+	return &cache[((code >> 4) * 31 + (instruction >> 1)) % CACHED];
+}
+
 /* The number of a place in code; 0 if there is no code object. */
 static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_fn *number)
 {
 	struct code_place fresh = { .code = code, .instruction = instruction };
-	struct code_place *p = &cache[((code >> 4) * 31 + (instruction >> 1)) % CACHED];
+	struct code_place *p = place_of(code, instruction);
 	uint64_t type;
 
 	if (!read_word(&type, code + 8) || type != (uint64_t)(uintptr_t)python.code_type ||
@@ -186,10 +191,55 @@ static bool read_frame(uint64_t frame, uint64_t *next, uint64_t *number, gt_pyth
 	return *number != 0;
 }
 
+static inline uint64_t word_at(uint64_t address)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+	return word;
+}
+
+static inline bool is_unchanged(const struct code_place *p)
+{
+	const struct gt_python_layout *l = &python.layout;
+	uint32_t first_line;
+
+	memcpy(&first_line, (const void *)(uintptr_t)(p->code + l->first_line), sizeof first_line);
+	return word_at(p->code + 8) == (uint64_t)(uintptr_t)python.code_type &&
+	       word_at(p->code + l->file) == p->file && word_at(p->code + l->name) == p->name &&
+	       word_at(p->code + l->lines) == p->lines && first_line == p->first_line &&
+	       *(const char *)(uintptr_t)(p->file + l->ascii) != '<';
+}
+
+/*
+ * The usual frame, as read_frame reads it, in a tenth of its time: one whose place is in the cache,
+ * in code of a file. False: read_frame has to look.
+ */
+static inline bool read_known(uint64_t frame, uint64_t *next, uint64_t *number)
+{
+	const struct gt_python_layout *l = &python.layout;
+	const struct code_place *p;
+	uint64_t code, instruction;
+
+	if (!is_pointer(frame) ||
+	    (l->owner && l->minor >= 12 &&
+	     *(const uint8_t *)(uintptr_t)(frame + l->owner) >= GT_PYTHON_NO_CODE))
+		return false;
+	code = word_at(frame + l->code) & ~UINT64_C(7);
+	instruction = word_at(frame + l->instruction);
+	p = place_of(code, instruction);
+	if (!p->number || p->code != code || p->instruction != instruction || !is_unchanged(p))
+		return false;
+	*next = word_at(frame + l->previous);
+	*number = p->number;
+	return true;
+}
+
 static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 {
 	const struct gt_python_layout *l = &python.layout;
 	uint64_t state = (uint64_t)(uintptr_t)python.thread_state(), frame, next, number;
+	bool is_checked = atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0;
 	size_t count = 0;
 
 	if (!is_pointer(state) || !read_word(&frame, state + l->frame))
@@ -198,7 +248,8 @@ static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 	    (!is_pointer(frame) || !read_word(&frame, frame + (uint16_t)l->frame_in)))
 		return 0;
 	for (size_t i = 0; i < 4 * most && count < most && frame; i++) {
-		if (!read_frame(frame, &next, &number, fn))
+		if ((is_checked || !read_known(frame, &next, &number)) &&
+		    !read_frame(frame, &next, &number, fn))
 			break;
 		if (number)
 			out[count++] = number;
