@@ -33,7 +33,11 @@ echo "| page of | s: min | median | CPU s | peak MiB | MB (goal: ≤ 5)" \
 echo "|---|--:|--:|--:|--:|--:|--:|--:|"
 row small "1 million events, 10,000 alive at a time" "$work/small.gt"
 row big "10 million events, 10,000 alive at a time" "$work/big.gt"
+"$build/bench/make_events" "$work/alive.gt" 10000000 alive || die "cannot make events"
+row alive "10 million events, all alive" "$work/alive.gt"
 row csv "a tracker's CSV of 1 million rows" "$work/million.csv"
 echo
 echo "$rounds rounds. Four threads, 1,000 stacks of 16 frames. \"First picture\" is the time" \
 	"from the start of loading until headless Chromium has painted the timeline."
+echo
+python3 "$bench/page.py" "$build" || echo "No browser: how quickly pages answer was not measured."

@@ -3,7 +3,7 @@
 import { el, section, segmented, switchButton, visible } from "./dom.js";
 import { FlameCanvas } from "./flame_canvas.js";
 import { boxAtPath, boxPath, flameTree, functionOf, functionWords, hasLibraryRuns, layOut,
-  sandwichTrees } from "./flame_tree.js";
+  sandwichTrees, warmSearch } from "./flame_tree.js";
 import { FlameTable } from "./flame_table.js";
 import { formatCount, formatValue } from "./format.js";
 import { pictureButtons } from "./picture.js";
@@ -125,6 +125,7 @@ export class Flame {
     if (!this.sandwich?.callees)
       this.sandwich = null;
     this.focusBox();
+    warmSearch(this.root);
     this.table.show(entries, how, this.unit, this.root.value);
     this.modes.show(this.mode);
     this.units.show(this.unit);
@@ -223,12 +224,14 @@ export class Flame {
 
   /* Marks what a search finds, without laying anything out again; nested hits count once. */
   find() {
-    const wanted = state.values.search.trim().toLowerCase(), hits = new Set();
-    let sum = 0;
+    const wanted = state.values.search.trim().toLowerCase();
+    const search = wanted ? this.searches = (this.searches || 0) + 1 : 0;
+    let sum = 0, count = 0;
     const visit = (node, counted) => {
       const isHit = node.searched.includes(wanted);
       if (isHit) {
-        hits.add(node);
+        node.foundBy = search;
+        count++;
         sum += counted ? 0 : node.size;
       }
       for (const child of node.children.values())
@@ -239,9 +242,9 @@ export class Flame {
       tops.forEach((node) => visit(node, false));
     if (wanted && this.sandwich)
       [...this.sandwich.callers.children.values()].forEach((node) => visit(node, true));
-    this.matched.textContent = !wanted ? "" : !hits.size ? "no match" :
+    this.matched.textContent = !wanted ? "" : !count ? "no match" :
       `${formatCount(sum / (this.sandwich?.callees || this.root).size * 100, 1)} % matched`;
-    this.graph.hits = wanted ? hits : null;
+    this.graph.search = search;
     this.graph.paint();
   }
 

@@ -4,6 +4,7 @@ import { color, el, mix, svg, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 
 const ROW = 22, FONT = 12, HUES = 5;
+const NARROW = 3; // pixels: up to this width, columns are painted rather than boxes
 
 function hueOf(name) {
   let hash = 0;
@@ -17,7 +18,7 @@ export const boxText = (node) => visible(node.at ? `${node.name}: ${node.at}` : 
 export class FlameCanvas {
   /* `on`: pick(box), point(box or null), leave(): Escape; `label`: for screen readers. */
   constructor(label, on) {
-    Object.assign(this, { on, boxes: [], rows: 0, cursor: null, hits: null, differs: false });
+    Object.assign(this, { on, boxes: [], rows: 0, cursor: null, search: 0, differs: false });
     this.canvas = el("canvas", { tabIndex: 0, role: "group", aria: { label, roledescription: "flame graph" },
       on: { keydown: (event) => this.key(event), focus: () => this.paint(), blur: () => this.paint(),
         click: (event) => this.click(event), mousemove: (event) => this.move(event),
@@ -39,11 +40,20 @@ export class FlameCanvas {
     for (const row of this.byRow)
       row.sort((a, b) => a.left - b.left);
     this.canvas.boxes = boxes;
+    this.inks = this.readInks();
+    /* a search repaints often: boxes of one colour together, asked for once */
+    this.fills = new Map();
+    for (const box of boxes) {
+      const fill = this.fillOf(box, this.inks);
+      if (!this.fills.has(fill))
+        this.fills.set(fill, []);
+      this.fills.get(fill).push(box);
+    }
     this.paint();
   }
 
-  /* The colours of the theme, asked for once a painting. */
-  inks() {
+  /* The colours of the theme; another one draws the page anew. */
+  readInks() {
     const named = Object.fromEntries(["paper", "ink", "dim", "accent", "ground", "grown", "shrunk", "line"]
       .map((name) => [name, color(name)]));
     const hues = Array.from({ length: HUES }, (_, i) => color(`h${i}`));
@@ -70,12 +80,18 @@ export class FlameCanvas {
       mix(change > 0 ? inks.grown : inks.shrunk, inks.paper, 0.15 + 0.45 * Math.abs(share));
   }
 
-  /* Fill, ink and strength of a box; hits stand out. */
-  lookOf(box, inks) {
-    const isHit = this.hits?.has(box.node);
-    const strength = this.hits && !isHit ? 0.35 : box.above ? 0.6 : 1;
-    return { fill: isHit ? inks.accent : this.fillOf(box, inks), strength,
-      ink: isHit ? inks.paper : box.node.library && !this.differs ? inks.dim : inks.ink };
+  /* True for what the search found; `search` is its number, 0 while there is none. */
+  isHit({ node }) {
+    return this.search > 0 && node.foundBy === this.search;
+  }
+
+  /* Hits stand out; what is not shown as a part of the zoomed box is pale. */
+  strengthOf(box, isHit) {
+    return this.search && !isHit ? 0.35 : box.above ? 0.6 : 1;
+  }
+
+  inkOf({ node }, isHit) {
+    return isHit ? this.inks.paper : node.library && !this.differs ? this.inks.dim : this.inks.ink;
   }
 
   paint() {
@@ -87,9 +103,14 @@ export class FlameCanvas {
       this.canvas.height = height * ratio;
       this.canvas.style.height = `${height}px`;
     }
-    const ctx = this.canvas.getContext("2d"), inks = this.inks();
+    const ctx = this.canvas.getContext("2d"), { inks } = this;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.paintOn(ctx, width, inks);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = inks.paper;
+    ctx.fillRect(0, 0, width, height);
+    this.paintNarrow(ctx, width);
+    this.paintBoxes(ctx, width);
+    this.paintNames(ctx, width);
     if (this.cursor && document.activeElement === this.canvas) {
       const { left, share, row } = this.cursor;
       ctx.globalAlpha = 1;
@@ -99,23 +120,71 @@ export class FlameCanvas {
     }
   }
 
-  paintOn(ctx, width, inks) {
-    ctx.globalAlpha = 1;
-    ctx.fillStyle = inks.paper;
-    ctx.fillRect(0, 0, width, this.rows * ROW);
+  /* However many there are, narrow boxes cost as much as the columns of pixels that they share. */
+  paintNarrow(ctx, wholeWidth) {
+    const width = Math.ceil(wholeWidth), image = new ImageData(width, this.rows), { data } = image;
+    const parts = (rgb) => rgb.match(/\d+/g).map(Number), paper = parts(this.inks.paper);
+    const accent = parts(this.inks.accent);
+    for (const [fill, boxes] of this.fills) {
+      const plain = parts(fill);
+      for (const box of boxes) {
+        const wide = box.share * wholeWidth;
+        if (wide > NARROW)
+          continue;
+        const isHit = this.isHit(box), rgb = isHit ? accent : plain;
+        const strength = this.strengthOf(box, isHit);
+        const left = box.left * wholeWidth, first = Math.floor(left);
+        const end = Math.max(first + 1, Math.floor(left + wide));
+        for (let x = first; x < end && x < width; x++) {
+          const at = (box.row * width + x) * 4;
+          for (let part = 0; part < 3; part++)
+            data[at + part] = rgb[part] * strength + paper[part] * (1 - strength);
+          data[at + 3] = 255;
+        }
+      }
+    }
+    this.strip ||= document.createElement("canvas");
+    Object.assign(this.strip, { width, height: this.rows });
+    this.strip.getContext("2d").putImageData(image, 0, 0);
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(this.strip, 0, 0, width, this.rows, 0, 0, width, this.rows * ROW);
+    ctx.fillStyle = this.inks.paper;
+    for (let row = 1; row <= this.rows; row++)
+      ctx.fillRect(0, row * ROW - 1, width, 1);
+  }
+
+  paintBoxes(ctx, width) {
+    let alpha = 1;
+    const paint = (boxes, fill, areHits) => {
+      ctx.fillStyle = fill;
+      for (const box of boxes) {
+        const wide = box.share * width;
+        if (wide <= NARROW || this.isHit(box) !== areHits)
+          continue;
+        const strength = this.strengthOf(box, areHits);
+        if (strength !== alpha)
+          ctx.globalAlpha = alpha = strength;
+        ctx.fillRect(box.left * width, box.row * ROW, wide - 1, ROW - 1);
+      }
+    };
+    for (const [fill, boxes] of this.fills)
+      paint(boxes, fill, false);
+    if (this.search)
+      paint(this.boxes, this.inks.accent, true);
+  }
+
+  paintNames(ctx, width) {
     ctx.font = this.font;
     ctx.textBaseline = "middle";
     const letter = ctx.measureText("m").width;
     for (const box of this.boxes) {
-      const look = this.lookOf(box, inks), wide = box.share * width;
-      ctx.globalAlpha = look.strength;
-      ctx.fillStyle = look.fill;
-      ctx.fillRect(box.left * width, box.row * ROW, wide > 3 ? wide - 1 : wide, ROW - 1);
-      const text = this.fitted(box.node, wide - 10, letter);
-      if (text) {
-        ctx.fillStyle = look.ink;
-        ctx.fillText(text, box.left * width + 5, box.row * ROW + ROW / 2, wide - 8);
-      }
+      const wide = box.share * width, text = wide <= NARROW ? "" : this.fitted(box.node, wide - 10, letter);
+      if (!text)
+        continue;
+      const isHit = this.isHit(box);
+      ctx.globalAlpha = this.strengthOf(box, isHit);
+      ctx.fillStyle = this.inkOf(box, isHit);
+      ctx.fillText(text, box.left * width + 5, box.row * ROW + ROW / 2, wide - 8);
     }
   }
 
@@ -131,19 +200,20 @@ export class FlameCanvas {
 
   /* The graph as a drawing; as wide as it is on the page. */
   toSvg() {
-    const width = this.width, height = this.rows * ROW, inks = this.inks();
+    const width = this.width, height = this.rows * ROW, { inks } = this;
     const letter = FONT * 0.602, shapes = [svg("rect", { width, height, fill: inks.paper })];
     for (const box of this.boxes) {
-      const look = this.lookOf(box, inks), wide = box.share * width, y = box.row * ROW;
-      const rect = svg("rect", { x: (box.left * width).toFixed(2), y, height: ROW - 1, fill: look.fill,
-        width: (wide > 3 ? wide - 1 : wide).toFixed(2), "fill-opacity": look.strength });
+      const isHit = this.isHit(box), wide = box.share * width, y = box.row * ROW;
+      const rect = svg("rect", { x: (box.left * width).toFixed(2), y, height: ROW - 1,
+        fill: isHit ? inks.accent : this.fillOf(box, inks), "fill-opacity": this.strengthOf(box, isHit),
+        width: (wide > NARROW ? wide - 1 : wide).toFixed(2) });
       const title = svg("title", {});
       title.textContent = this.on.words(box.node).join("\n");
       rect.append(title);
       shapes.push(rect);
       const text = this.fitted(box.node, wide - 10, letter);
       if (text)
-        shapes.push(svg("text", { x: (box.left * width + 5).toFixed(2), y: y + 15, fill: look.ink }, text));
+        shapes.push(svg("text", { x: (box.left * width + 5).toFixed(2), y: y + 15, fill: this.inkOf(box, isHit) }, text));
     }
     return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT,
       "font-family": "monospace" }, ...shapes);

@@ -65,7 +65,7 @@ class FlameNode {
     Object.assign(this, { name: step.name, place: step.place, whole: step.whole || "", fn: step.fn || 0,
       library: !!step.library, folded: step.folded || 0, kind: step.kind || null, at: step.at || "",
       parent, depth: parent ? parent.depth + 1 : 0, value: 0, old: 0, size: 0,
-      children: new Map(), lines: null, words: "" });
+      children: new Map(), lines: null, words: "", foundBy: 0 });
   }
 
   child(step) {
@@ -80,6 +80,9 @@ class FlameNode {
       node.whole = node.name;
     if (step.folded > node.folded)
       node.folded = step.folded;
+    /* a tip of several places names none of them */
+    if (step.at !== undefined && node.at !== step.at)
+      node.at = "";
     return node;
   }
 
@@ -177,6 +180,17 @@ export function boxAtPath(root, path) {
 /* True if folding makes the stacks shorter. */
 export function hasLibraryRuns(entries) {
   return entries.some(({ site, frames }) => site && stepsOf(frames, {}).length < frames.length);
+}
+
+/* Prepares a search, while nobody waits for it. */
+export function warmSearch(root) {
+  requestIdleCallback(() => {
+    const visit = (node) => {
+      node.searched.includes("\n");
+      node.children.forEach(visit);
+    };
+    visit(root);
+  });
 }
 
 /* Every function once: what it and its callees created, and what it created itself. */
