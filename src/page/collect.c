@@ -46,8 +46,15 @@ static void survey_event(void *context, const struct gt_ledger *l, const struct 
 {
 	struct survey *s = context;
 
+	struct gt_page *h = s->page;
+
 	GT_REACH(s->events, s->process_count, process);
 	s->events[process]++;
+	if (!event->phase)
+		return;
+	GT_REACH(h->phase_ns, h->phase_count, event->phase);
+	if (!h->phase_ns[event->phase])
+		h->phase_ns[event->phase] = event->time_ns;
 }
 
 static void choose_kinds(struct gt_page *h, const struct gt_ledger *l)
@@ -414,6 +421,7 @@ void gt_page_free(struct gt_page *h)
 	for (size_t i = 0; i < h->sample_count; i++)
 		gt_trail_fini(&h->samples[i].trail);
 	free(h->samples);
+	free(h->phase_ns);
 	free(h->kinds);
 	free(h->tracks);
 	free(h);

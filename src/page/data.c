@@ -15,9 +15,10 @@
 #include "replay/call_text.h"
 #include "replay/ending.h"
 #include "replay/growth_text.h"
+#include "replay/phase.h"
 #include "page/unreleased.h"
 
-enum { ROWS_MAX = 4000, SET_ROWS_MAX = 600, PARTS_MAX = 64, MISTAKES_MAX = 200 };
+enum { ROWS_MAX = 4000, SET_ROWS_MAX = 600, PARTS_MAX = 64, MISTAKES_MAX = 200, PHASES_MAX = 256 };
 
 /* One set being written. */
 struct writing {
@@ -467,6 +468,28 @@ static void set_json(struct writing *w)
 	free(w->numbers);
 }
 
+/* When phases began, by their first events; two recordings are aligned by them. */
+static void phases_json(const struct gt_page *h, struct gt_json *j)
+{
+	size_t shown = 0;
+
+	gt_json_array(j, "phases");
+	for (uint32_t i = 1; i < h->phase_count && shown < PHASES_MAX; i++) {
+		char *text;
+
+		if (!h->phase_ns[i])
+			continue;
+		text = gt_phase_text(h->recording, i);
+		gt_json_object(j, NULL);
+		gt_json_text(j, "name", text);
+		gt_json_int(j, "time_ns", since_start(h, h->phase_ns[i]));
+		gt_json_end(j);
+		free(text);
+		shown++;
+	}
+	gt_json_end(j);
+}
+
 static void samples_json(const struct gt_page *h, struct gt_json *j)
 {
 	gt_json_array(j, "samples");
@@ -515,6 +538,7 @@ void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 	}
 	gt_json_end(&j);
 	samples_json(h, &j);
+	phases_json(h, &j);
 	gt_page_memory_json(&j, &v);
 	gt_page_metrics_json(&j, h, threshold_kb);
 	gt_page_names_json(w.names, &j);

@@ -69,6 +69,8 @@ struct gt_page {
 	size_t track_count;
 	struct gt_page_samples *samples;
 	size_t sample_count, sample_room;
+	uint64_t *phase_ns; /* by phase: its first event; 0: none */
+	size_t phase_count;
 };
 
 /* Reads the recording twice. `held` as in struct gt_replay. `tick` may be NULL. */

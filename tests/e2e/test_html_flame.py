@@ -243,6 +243,26 @@ def test_two_recordings_show_what_diff_says(case):
         assert page.complaints() == [] and page.requests() == [path.as_uri()]
 
 
+def test_timelines_are_aligned_by_a_phase(case):
+    path, _ = compared(case, "before.gt", "phases.gt")
+    done = case.gputrack("html", "phases.gt", "phases.gt", "-o", "same.html")
+    assert done.status == 0, done.err
+    with Browser(case) as page:
+        opened(page, path)  # nothing in common
+        assert page.texts("#timeline .segmented button") == ["Start", "Peak", "Length"]
+        opened(page, case.path("same.html"))
+        press(page, "Phase", "#timeline")
+        names = page.js("return [...document.querySelectorAll('#timeline option')].map(o => o.value)")
+        assert "train > forward" in names, names
+        times = {phase["name"]: phase["time_ns"] for phase in data_of(case.path("same.html"))["new"]["phases"]}
+        created = [event for event in case.events("phases.gt") if event.get("phase") == "train > forward"]
+        assert times["train > forward"] == min(event["time_ns"] for event in created)
+        page.js("const s = document.querySelector('#timeline select'); s.value = 'train > forward';"
+                "s.dispatchEvent(new Event('change'))")
+        assert "phase=train" in page.js("return location.hash")
+        assert page.complaints() == []
+
+
 def test_hostile_names_are_inert_in_a_comparison(case):
     path, said = compared(case, "hostile.gt", "markup.gt")
     assert data_of(path)["diff"] == said

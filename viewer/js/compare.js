@@ -53,27 +53,46 @@ class Timelines {
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
       aria: { label: "Device memory over time of the old and the new recording" } });
     this.readout = el("p", { class: "readout" });
-    this.aligned = segmented("Aligned by", ALIGNED, state.values.align, (align) => state.set({ align }));
+    this.phases = this.commonPhases();
+    this.aligned = segmented("Aligned by", this.phases.size ? [...ALIGNED, ["phase", "Phase"]] : ALIGNED,
+      this.align, (align) => state.set({ align }));
+    this.phase = el("select", { aria: { label: "Phase to align by" },
+      on: { change: () => state.set({ align: "phase", phase: this.phase.value }) } },
+    [...this.phases.keys()].map((name) => el("option", { value: name, text: name })));
     const key = (name, text) => {
       const swatch = el("span", { class: "swatch" });
       swatch.style.background = color(name);
       return el("span", { class: "key plain" }, swatch, text);
     };
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      el("span", { class: "dim", text: "Aligned by" }), this.aligned,
+      el("span", { class: "dim", text: "Aligned by" }), this.aligned, this.phase,
       pictureButtons("timelines", { canvas: () => this.host.querySelector("canvas") })));
     this.node.append(el("div", { class: "legend" }, key("shrunk", "old"), key("grown", "new")), this.host, this.readout);
-    state.on(["align"], () => {
-      this.aligned.show(state.values.align);
-      this.draw();
-    });
+    state.on(["align", "phase"], () => this.draw());
+  }
+
+  /* When each phase that both have began in the old and in the new recording, in seconds. */
+  commonPhases() {
+    const began = (set) => new Map(set.data.raw.phases.map(({ name, time_ns }) => [name, time_ns / 1e9]));
+    const old = began(this.old), now = began(this.now);
+    return new Map([...now.keys()].filter((name) => old.has(name)).map((name) =>
+      [name, new Map([[this.old, old.get(name)], [this.now, now.get(name)]])]));
+  }
+
+  get align() {
+    return state.values.align !== "phase" || this.phases.size ? state.values.align : "start";
+  }
+
+  get phaseTimes() {
+    return this.phases.get(state.values.phase) || this.phases.values().next().value;
   }
 
   /* Where a moment of a recording is on the common axis: seconds, or a share of its length. */
   positions(set) {
-    const peak = set.raw.peak.time_ns / 1e9, { align } = state.values;
-    return align === "length" ? (time) => set.end ? time / set.end * 100 : 0 :
-      align === "peak" ? (time) => time - peak : (time) => time;
+    const { align } = this;
+    const zero = align === "peak" ? set.raw.peak.time_ns / 1e9 :
+      align === "phase" ? this.phaseTimes.get(set) : 0;
+    return align === "length" ? (time) => set.end ? time / set.end * 100 : 0 : (time) => time - zero;
   }
 
   /* [position, the value from there on] of a recording; the highest where a row is many changes. */
@@ -96,9 +115,13 @@ class Timelines {
   }
 
   draw() {
-    const isShare = state.values.align === "length";
+    const isShare = this.align === "length";
     const series = (label, name) => lineSeries(label, color(name), { paths: steps,
       fill: withAlpha(color(name), 0.12) });
+    this.aligned.show(this.align);
+    this.phase.hidden = this.align !== "phase";
+    if (this.phases.has(state.values.phase))
+      this.phase.value = state.values.phase;
     this.host.replaceChildren();
     this.chart = makeChart(this.host, { height: 260, series: [{}, series("old", "shrunk"), series("new", "grown")],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },

@@ -47,7 +47,8 @@ const CHOICES = {
   libraries: [false, FORMS.flag], // each of their frames
   fn: ["", FORMS.text],      // the function whose callers and callees are shown
   box: ["", FORMS.text],     // the box that is zoomed to
-  align: ["start", FORMS.oneOf("start", "peak", "length")], // of two recordings
+  align: ["start", FORMS.oneOf("start", "peak", "length", "phase")], // of two recordings
+  phase: ["", FORMS.text],   // by which they are aligned
 };
 
 function sameValue(a, b) {
