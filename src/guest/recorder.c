@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -137,6 +138,8 @@ static void write_info(struct gt_writer *w)
 		gt_writer_info(w, "kernel", system.release, strlen(system.release));
 	}
 	gt_writer_info(w, "boot", gt_boot_id(), strlen(gt_boot_id()));
+	gt_snprintf(depth, sizeof depth, "%" PRIu32, (uint32_t)getauxval(AT_UID));
+	gt_writer_info(w, "uid", depth, strlen(depth));
 	if (rank)
 		gt_writer_info(w, "rank", rank, strlen(rank));
 	gt_snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);

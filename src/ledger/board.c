@@ -254,6 +254,7 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 {
 	struct gt_board_process *p = &b->processes[e->process];
 	struct gt_board_site *s = site_for(b, gt_live_at(&b->live, slot));
+	uint64_t place = gt_board_place_bit(e->place, gt_entry_kind(e));
 	uint64_t bytes = gt_entry_bytes(e);
 
 	gt_references_born(&b->references, &b->live, e, slot);
@@ -263,6 +264,8 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 	enlist(b, e, slot);
 	p->live++;
 	p->bytes += bytes;
+	p->places |= place;
+	s->places |= place;
 	if (gt_kind_on_device(gt_entry_kind(e)))
 		p->device_bytes += bytes;
 	if (p->bytes > p->peak_bytes)

@@ -35,6 +35,7 @@ struct gt_board_process {
 	uint64_t live, bytes;      /* alive now, or at its end */
 	uint64_t device_bytes, peak_bytes;
 	uint64_t created, ended, failed;
+	uint64_t places;                 /* where it has made something: gt_board_place_bit */
 	uint64_t before;                 /* ends of resources created before recording began */
 	uint64_t lost;                   /* missing events: gt_board_lose */
 	double created_rate, ended_rate; /* per second, over the last tick */
@@ -53,6 +54,7 @@ struct gt_board_site {
 	uint8_t api, kind;
 	uint16_t function; /* of the first creation */
 	uint64_t live, bytes, created, bytes_created;
+	uint64_t places;     /* likewise */
 	double created_rate; /* creations per second, over the last tick */
 	double growth;       /* bytes or resources per second, over the last tick */
 	struct gt_recent
@@ -62,6 +64,15 @@ struct gt_board_site {
 	uint64_t created_then, measure_then;
 	uint32_t next; /* in its bucket: site + 1, 0 for none */
 };
+
+/*
+ * A bit for each place (gt_event.place). Bit 0 is an unknown one; kinds that are on no device have
+ * none.
+ */
+static inline uint64_t gt_board_place_bit(uint16_t place, enum gt_kind kind)
+{
+	return place || gt_kind_on_device(kind) ? UINT64_C(1) << (place & 63) : 0;
+}
 
 /* The stack of sites that have none of their own, because too many others are alive. */
 #define GT_BOARD_OTHER UINT32_MAX

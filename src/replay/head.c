@@ -490,6 +490,7 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_uint(j, "ppid", process->ppid);
 	gt_json_text(j, "name", name);
 	gt_json_text(j, "rank", *process->rank ? process->rank : NULL);
+	gt_process_user_json(j, process);
 	gt_json_text(j, "program", process->program);
 	gt_json_text(j, "command", process->command);
 	gt_json_int(j, "start_ns", gt_view_start(v, process));

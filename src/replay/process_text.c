@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/phase.h"
@@ -42,7 +43,7 @@ bool gt_is_interpreter(const char *name)
 	return false;
 }
 
-/* The first word after the program that is not an option; NULL if there is none. */
+/* The first word after the program that is not an option, or Python's module; NULL: none. */
 static char *script_of(const char *command)
 {
 	for (const char *at = command + strcspn(command, " "); *at;) {
@@ -50,8 +51,12 @@ static char *script_of(const char *command)
 
 		at += strspn(at, " ");
 		size = strcspn(at, " ");
-		if (!strncmp(at, "-c", 2) || !strncmp(at, "-m", 2))
+		if (!strncmp(at, "-c", 2))
 			return NULL;
+		if (!strncmp(at, "-m", 2)) {
+			at += size > 2 ? 2 : 2 + strspn(at + 2, " ");
+			return *at ? gt_strndup(at, strcspn(at, " ")) : NULL;
+		}
 		if (size && *at != '-')
 			return *at == '\'' ? base_name(at + 1, strcspn(at + 1, "'")) :
 					     base_name(at, size);
@@ -80,6 +85,20 @@ char *gt_process_name(const struct gt_process *process)
 	free(script);
 	free(name);
 	return both;
+}
+
+void gt_process_user_json(struct gt_json *j, const struct gt_process *process)
+{
+	uint64_t uid;
+
+	if (gt_count_parse(process->uid, &uid))
+		gt_json_uint(j, "uid", uid);
+	if (*process->user)
+		gt_json_text(j, "user", process->user);
+	if (*process->container)
+		gt_json_text(j, "container", process->container);
+	if (*process->pod)
+		gt_json_text(j, "pod", process->pod);
 }
 
 char *gt_part_text(const struct gt_recording *r, enum gt_part_by by,

@@ -2,6 +2,7 @@
 /* process_text.h - what processes, their threads and devices are called. */
 #pragma once
 
+#include "base/json.h"
 #include "trace/recording.h"
 
 /* For those whose name is not known. */
@@ -12,6 +13,8 @@
  * a worker that multiprocessing has spawned. "" where it is not known. The caller frees it.
  */
 char *gt_process_name(const struct gt_process *process);
+/* Its user, container and pod, each if it is known. */
+void gt_process_user_json(struct gt_json *j, const struct gt_process *process);
 
 /*
  * What stacks are a part of: "demo, pid 12", "thread 13 of demo, pid 12", the device's name.

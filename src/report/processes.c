@@ -53,6 +53,24 @@ static uint64_t ran_ns(const struct gt_process *process)
 	return end > process->start_ns ? end - process->start_ns : 0;
 }
 
+/* Where a process is of another user, or in a container: names alone do not tell them apart. */
+static void put_user(struct gt_printer *p, const struct gt_process *process)
+{
+	char text[160];
+
+	if (!*process->user)
+		return;
+	snprintf(text, sizeof text, " (%s%s%s%.*s)", process->user,
+		 *process->pod       ? ", pod " :
+		 *process->container ? ", container " :
+				       "",
+		 *process->pod ? process->pod : "", *process->pod ? 0 : 12, process->container);
+	if (gt_print_left(p) < strlen(text))
+		snprintf(text, sizeof text, " (%s)", process->user);
+	if (gt_print_left(p) >= strlen(text))
+		gt_print_put(p, GT_DIM, "%s", text);
+}
+
 static void put_row(struct gt_printer *p, const struct gt_process *process, const struct left *left,
 		    uint64_t start_ns)
 {
@@ -80,6 +98,7 @@ static void put_row(struct gt_printer *p, const struct gt_process *process, cons
 	gt_print_tab(p, 59);
 	gt_print_need(p, NAME_MIN);
 	gt_print_name(p, GT_BOLD, *name ? name : GT_PROGRAM_UNKNOWN, gt_print_left(p));
+	put_user(p, process);
 	gt_print_end(p);
 	free(name);
 }
@@ -128,6 +147,7 @@ void gt_processes_json(const struct gt_view *v, FILE *out)
 		gt_json_uint(&j, "pid", process->pid);
 		gt_json_text(&j, "rank", *process->rank ? process->rank : NULL);
 		gt_json_text(&j, "name", name);
+		gt_process_user_json(&j, process);
 		gt_json_int(&j, "start_ns", gt_view_start(v, process));
 		gt_json_uint(&j, "duration_ns", ran_ns(process));
 		gt_json_uint(&j, "count", left[i].count);
@@ -144,7 +164,9 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 {
 	struct left *left = left_by_process(v);
 
-	fputs("pid\tppid\trank\tname\tcount\tbytes\tcommand\tstart_ns\tduration_ns\n", out);
+	fputs("pid\tppid\trank\tname\tcount\tbytes\tcommand\tstart_ns\tduration_ns\t"
+	      "uid\tuser\tcontainer\tpod\n",
+	      out);
 	for (size_t i = 0; i < shown_of(v); i++) {
 		const struct gt_process *process = gt_recording_process(v->recording, i);
 		char *name = gt_process_name(process);
@@ -155,8 +177,14 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 		gt_tsv_put(out, name);
 		fprintf(out, "\t%" PRIu64 "\t%" PRIu64 "\t", left[i].count, left[i].bytes);
 		gt_tsv_put(out, process->command);
-		fprintf(out, "\t%" PRId64 "\t%" PRIu64 "\n", gt_view_start(v, process),
-			ran_ns(process));
+		fprintf(out, "\t%" PRId64 "\t%" PRIu64, gt_view_start(v, process), ran_ns(process));
+		for (size_t k = 0; k < 4; k++) {
+			putc('\t', out);
+			gt_tsv_put(out,
+				   ((const char *const[]){ process->uid, process->user,
+							   process->container, process->pod })[k]);
+		}
+		putc('\n', out);
 		free(name);
 	}
 	free(left);

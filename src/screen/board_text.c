@@ -4,13 +4,34 @@
 #include "screen/board_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
 #include "replay/place.h"
 
-enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4, RUNNING_SHOWN = 16 };
+enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4, RUNNING_SHOWN = 16, COMMAND_LEAST = 12 };
+
+/* "GPU 0", "GPU 0,1", "GPU unknown", or the names of what is no GPU. */
+static const char *on_device(const struct gt_board_view *v, uint64_t places, char *text,
+			     size_t size)
+{
+	char devices[112];
+
+	gt_live_devices(&v->names, places, devices, sizeof devices);
+	if (!strcmp(devices, "?"))
+		snprintf(text, size, "GPU unknown");
+	else
+		snprintf(text, size, "%s%s", strchr("0123456789", *devices) ? "GPU " : "", devices);
+	return text;
+}
+
+static bool has_several(uint64_t places)
+{
+	return places & (places - 1);
+}
 
 static void put_totals(struct gt_printer *p, const struct gt_board_process *t)
 {
@@ -85,10 +106,13 @@ static void put_sites(struct gt_printer *p, const struct gt_board *b, const stru
 				    is_all ? GT_LIVE_MERGE_ACROSS : GT_LIVE_MERGE_WITHIN, &v->names,
 				    &count) :
 		      NULL;
-	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
+	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX], devices[128];
+	uint64_t places = 0;
 
 	if (count > top)
 		count = top;
+	for (size_t i = 0; i < count; i++)
+		places |= sites[i].sum.places;
 	for (size_t i = 0; is_all && i < count; i++)
 		list_places(&sites[i], 1);
 	if (!is_all)
@@ -103,6 +127,10 @@ static void put_sites(struct gt_printer *p, const struct gt_board *b, const stru
 			     gt_plural(site->live, kind->name, kind->plural));
 		if (sites[i].processes > 1)
 			gt_print_put(p, GT_PLAIN, " of %u processes", sites[i].processes);
+		/* with one device, the process's own line says it */
+		if (site->places && has_several(places))
+			gt_print_put(p, GT_PLAIN, " on %s",
+				     on_device(v, site->places, devices, sizeof devices));
 		put_where(p, sites[i].frames, sites[i].number);
 	}
 	free(sites);
@@ -112,7 +140,7 @@ static void put_entry(struct gt_printer *p, const struct gt_board_view *v, const
 		      const struct gt_entry *e)
 {
 	uint64_t age = v->now_ns > e->time_ns ? v->now_ns - e->time_ns : 0;
-	char text[GT_FORMAT_MAX], hex[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], hex[GT_FORMAT_MAX], devices[128];
 	bool has_bytes = gt_kind_has_bytes(gt_entry_kind(e));
 	struct gt_frames *frames = NULL;
 	uint32_t number = 0;
@@ -121,6 +149,11 @@ static void put_entry(struct gt_printer *p, const struct gt_board_view *v, const
 	gt_print_tab(p, 14);
 	gt_print_put(p, GT_PLAIN, "%s %s, %s old", what, gt_format_hex(hex, e->handle),
 		     gt_format_span(text, age));
+	if (e->place)
+		gt_print_put(p, GT_PLAIN, ", %s",
+			     on_device(v, gt_board_place_bit(e->place, gt_entry_kind(e)), devices,
+				       sizeof devices));
+	gt_print_put(p, GT_PLAIN, ", thread %" PRIu32, e->tid);
 	if (v->names.find)
 		frames = v->names.find(v->names.context, e->process, e->stack, &number);
 	put_where(p, frames, number);
@@ -167,14 +200,45 @@ static void put_ended(struct gt_printer *p, const struct gt_board *b)
 		gt_print_wrap(p, GT_DIM, 2, "and %zu more that ended with live resources", more);
 }
 
-/* Who a process is, where its name does not say. */
-static void put_description(struct gt_printer *p, const struct gt_board_view *v, uint16_t process)
+/* "; user alice (1000), pod trainer-0, GPU 0": what the name of a process does not say. */
+static size_t describe(const struct gt_board_view *v, const struct gt_live_who *who,
+		       uint64_t places, char *text, size_t size)
 {
-	const char *text = v->describe ? v->describe(v->names.context, process) : "";
+	char number[16] = "", devices[128] = "";
+	int used = 0;
 
-	if (!*text)
+	if (who && who->uid != GT_UID_UNKNOWN)
+		snprintf(number, sizeof number, "%" PRIu32, who->uid);
+	if (*number)
+		used = snprintf(text, size, "user %s%s%s%s", who->user,
+				strcmp(who->user, number) ? " (" : "",
+				strcmp(who->user, number) ? number : "",
+				strcmp(who->user, number) ? ")" : "");
+	if (who && *who->container)
+		used += snprintf(text + used, size - (size_t)used, "%s%s", used ? ", " : "",
+				 who->container);
+	if (places)
+		used += snprintf(text + used, size - (size_t)used, "%s%s", used ? ", " : "",
+				 on_device(v, places, devices, sizeof devices));
+	return (size_t)used;
+}
+
+/* Who a process is, where its name does not say, and on which devices. */
+static void put_description(struct gt_printer *p, const struct gt_board_view *v, uint16_t process,
+			    uint64_t places)
+{
+	const struct gt_live_who *who = gt_live_who(&v->names, process);
+	char text[384] = "";
+	size_t size = describe(v, who, places, text, sizeof text), left;
+
+	if (!size)
 		return;
 	gt_print_put(p, GT_PLAIN, "    ");
+	left = gt_print_left(p);
+	if (who && *who->command && left > size + 2 + COMMAND_LEAST) {
+		gt_print_name(p, GT_DIM, who->command, left - size - 2);
+		gt_print_put(p, GT_DIM, "; ");
+	}
 	gt_print_name(p, GT_DIM, text, gt_print_left(p));
 	gt_print_end(p);
 }
@@ -210,7 +274,7 @@ static void put_running(struct gt_printer *p, const struct gt_board *b,
 			continue;
 		}
 		put_process(p, process);
-		put_description(p, v, order[i]);
+		put_description(p, v, order[i], process->places);
 		if (v->top) {
 			put_sites(p, b, v, order[i]);
 			put_entries(p, b, v, order[i]);

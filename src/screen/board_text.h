@@ -16,8 +16,6 @@ struct gt_board_view {
 	uint64_t since_ns; /* when looking began */
 	uint64_t lost;     /* calls that are missing */
 	struct gt_live_names names;
-	/* Command line, user and container of a process, or ""; the context is that of `names`. */
-	const char *(*describe)(void *context, uint16_t process);
 };
 
 void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v);

@@ -218,8 +218,13 @@ static void draw_stack(struct drawing *d)
 	if (row) {
 		char text[160];
 
-		snprintf(text, sizeof text, " %s %s of %u %s ", gt_api_names[row->api],
-			 gt_kinds[row->kind].plural, row->pid, row->program);
+		if (row->processes > 1)
+			snprintf(text, sizeof text, " %s %s of %u processes ",
+				 gt_api_names[row->api], gt_kinds[row->kind].plural,
+				 row->processes);
+		else
+			snprintf(text, sizeof text, " %s %s of %u %s ", gt_api_names[row->api],
+				 gt_kinds[row->kind].plural, row->pid, row->program);
 		gt_grid_put(d->c, top, 2, d->c->columns - 4, GT_INK_PLAIN, text);
 	}
 	if (!count)
@@ -263,6 +268,7 @@ static void draw_help(struct drawing *d)
 		{ "q", "quit" },
 		{ "", "" },
 		{ "LIVE PEAK", "bytes alive now, and at the peak" },
+		{ "DEV", "GPUs, by the process's own numbers; ?: unknown" },
 		{ "GROWTH/S", "growth per second: bytes, or resources where a kind has none" },
 		{ "BEFORE", "releases of resources allocated before gputrack attached" },
 	};

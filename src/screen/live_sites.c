@@ -2,10 +2,80 @@
 /* live_sites.c - the call sites of running processes, those of one place as one. */
 #include "screen/live_sites.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "replay/place.h"
+
+const struct gt_live_who *gt_live_who(const struct gt_live_names *names, uint16_t process)
+{
+	return names->who ? names->who(names->context, process) : NULL;
+}
+
+/* Text that is being put together. */
+struct list {
+	char *text;
+	size_t size, used;
+};
+
+static void add_word(struct list *l, const char *word)
+{
+	int n = snprintf(l->text + l->used, l->size - l->used, "%s%s", l->used ? "," : "", word);
+
+	l->used += (size_t)n;
+	if (l->used >= l->size)
+		l->used = l->size - 1;
+}
+
+/* "0", "0,2", "0-7". */
+static void add_numbers(struct list *l, uint64_t numbers)
+{
+	for (unsigned i = 0; i < 64; i++) {
+		unsigned last = i;
+		char word[16];
+
+		if (!(numbers >> i & 1))
+			continue;
+		while (last < 63 && numbers >> (last + 1) & 1)
+			last++;
+		if (last - i < 2)
+			last = i;
+		snprintf(word, sizeof word, last > i ? "%u-%u" : "%u", i, last);
+		add_word(l, word);
+		i = last;
+	}
+}
+
+const char *gt_live_devices(const struct gt_live_names *names, uint64_t places, char *text,
+			    size_t size)
+{
+	struct list l = { text, size, 0 };
+	uint64_t numbers = 0, others = 0;
+
+	text[0] = '\0';
+	for (uint16_t i = 1; i < 64; i++) {
+		const char *name = names->place ? names->place(names->context, i) : "";
+		unsigned number;
+
+		if (!(places >> i & 1))
+			continue;
+		/* "GPU 0: NVIDIA H200" */
+		if (sscanf(name, "GPU %u:", &number) == 1 && number < 64)
+			numbers |= UINT64_C(1) << number;
+		else if (*name)
+			others |= UINT64_C(1) << i;
+		else
+			places |= 1;
+	}
+	add_numbers(&l, numbers);
+	for (uint16_t i = 1; i < 64; i++)
+		if (others >> i & 1)
+			add_word(&l, names->place(names->context, i));
+	if (places & 1)
+		add_word(&l, "?");
+	return text;
+}
 
 static void name_site(struct gt_live_site *site, const struct gt_live_names *names)
 {
@@ -47,6 +117,7 @@ static void add_site(struct gt_live_site *sum, const struct gt_live_site *one, u
 	}
 	sum->processes += one->sum.process != *last;
 	*last = one->sum.process;
+	sum->sum.places |= one->sum.places;
 	sum->sum.live += one->sum.live;
 	sum->sum.bytes += one->sum.bytes;
 	sum->sum.created += one->sum.created;

@@ -3,16 +3,35 @@
  */
 #pragma once
 
+#include "base/identity.h"
 #include "ledger/board.h"
 #include "replay/frames.h"
 
-/* Names the stacks of a process. */
+/* Who a process is. Texts are "" where nothing is known, or there is none. */
+struct gt_live_who {
+	uint32_t uid; /* GT_UID_UNKNOWN */
+	const char *user, *container, *command;
+};
+
+/* Names the stacks of a process, the process itself, and places. */
 struct gt_live_names {
 	/* What has its frames, and the stack's number there; NULL: nothing is known. */
 	struct gt_frames *(*find)(void *context, uint16_t process, uint32_t stack,
 				  uint32_t *number);
 	void *context;
+	/* These may be NULL. Who a process is, and where resources live; "" for unknown places. */
+	const struct gt_live_who *(*who)(void *context, uint16_t process);
+	const char *(*place)(void *context, uint16_t place);
 };
+
+/* NULL if nobody knows. */
+const struct gt_live_who *gt_live_who(const struct gt_live_names *names, uint16_t process);
+/*
+ * What is at the places of a gt_board_place_bit mask: "0-3,5" for GPUs, names for others; "?"
+ * stands for unknown ones. In `text`.
+ */
+const char *gt_live_devices(const struct gt_live_names *names, uint64_t places, char *text,
+			    size_t size);
 
 enum { GT_LIVE_SITES_MAX = 1000 };
 

@@ -6,18 +6,21 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "replay/place.h"
 
 static const enum gt_screen_column process_columns[] = {
-	GT_COLUMN_PID, GT_COLUMN_PROGRAM, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_RESOURCES,
+	GT_COLUMN_PID, GT_COLUMN_UID, GT_COLUMN_USER, GT_COLUMN_PROGRAM, GT_COLUMN_CONTAINER,
+	GT_COLUMN_DEVICE, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_RESOURCES,
 	GT_COLUMN_CREATED_RATE, GT_COLUMN_ENDED_RATE, GT_COLUMN_BEFORE, GT_COLUMN_FAILED,
-	GT_COLUMN_HISTORY, GT_COLUMN_COUNT,
+	GT_COLUMN_HISTORY, GT_COLUMN_COMMAND, GT_COLUMN_COUNT,
 }, site_columns[] = {
 	GT_COLUMN_BYTES, GT_COLUMN_RESOURCES, GT_COLUMN_GROWTH, GT_COLUMN_CREATED_RATE,
-	GT_COLUMN_HISTORY, GT_COLUMN_PID, GT_COLUMN_KIND, GT_COLUMN_WHERE, GT_COLUMN_COUNT,
+	GT_COLUMN_HISTORY, GT_COLUMN_DEVICE, GT_COLUMN_PID, GT_COLUMN_KIND, GT_COLUMN_WHERE,
+	GT_COLUMN_COUNT,
 }, biggest_columns[] = {
-	GT_COLUMN_BYTES, GT_COLUMN_AGE, GT_COLUMN_HANDLE, GT_COLUMN_PID, GT_COLUMN_KIND,
-	GT_COLUMN_WHERE, GT_COLUMN_COUNT,
+	GT_COLUMN_BYTES, GT_COLUMN_AGE, GT_COLUMN_HANDLE, GT_COLUMN_DEVICE, GT_COLUMN_PID,
+	GT_COLUMN_THREAD, GT_COLUMN_KIND, GT_COLUMN_WHERE, GT_COLUMN_COUNT,
 };
 
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view)
@@ -53,9 +56,10 @@ static void go_to(struct gt_screen *s, enum gt_screen_view view, uint16_t proces
 	s->process = process;
 	s->chosen = s->first = 0;
 	s->count = 0; /* the rows belong to the view we left */
+	s->shown = 0;
 }
 
-/* Sorts by the next column in the view's order, skipping charts. */
+/* Sorts by the next column in the view's order, skipping charts and what is not shown. */
 static void sort_by_next(struct gt_screen *s, int step)
 {
 	const enum gt_screen_column *columns = gt_screen_columns(s->view);
@@ -66,7 +70,7 @@ static void sort_by_next(struct gt_screen *s, int step)
 			at = count;
 	do
 		at = (at + step + count) % count;
-	while (columns[at] == GT_COLUMN_HISTORY);
+	while (columns[at] == GT_COLUMN_HISTORY || (s->shown && !(s->shown >> columns[at] & 1)));
 	s->sort[s->view] = columns[at];
 	s->reversed[s->view] = false;
 }
@@ -202,9 +206,33 @@ static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board 
 
 	GT_GROW(s->rows, s->count, s->room);
 	row = &s->rows[s->count++];
-	*row = (struct gt_screen_row){ .process = process, .pid = p->pid, .ended = p->end_ns };
+	*row = (struct gt_screen_row){ .process = process,
+				       .pid = p->pid,
+				       .uid = GT_UID_UNKNOWN,
+				       .processes = 1,
+				       .ended = p->end_ns };
 	memcpy(row->program, p->name, sizeof row->program);
 	return row;
+}
+
+static void say_who(const struct gt_screen *s, struct gt_screen_row *row)
+{
+	const struct gt_live_who *who = gt_live_who(&s->names, row->process);
+
+	if (!who)
+		return;
+	row->uid = who->uid;
+	snprintf(row->user, sizeof row->user, "%s", who->user);
+	/* without the word that the heading has */
+	snprintf(row->container, sizeof row->container, "%s",
+		 gt_text_begins(who->container, "container ") ? who->container + 10 :
+								who->container);
+	snprintf(row->command, sizeof row->command, "%s", who->command);
+}
+
+static void say_devices(const struct gt_screen *s, struct gt_screen_row *row, uint64_t places)
+{
+	gt_live_devices(&s->names, places, row->device, sizeof row->device);
 }
 
 /* What rows are sorted and filtered by. */
@@ -236,6 +264,8 @@ static void add_processes(struct gt_screen *s, const struct gt_board *b)
 		row->created_rate = p->created_rate;
 		row->ended_rate = p->ended_rate;
 		row->history = p->history;
+		say_who(s, row);
+		say_devices(s, row, p->places);
 	}
 }
 
@@ -252,8 +282,10 @@ static enum gt_board_order order_of(enum gt_screen_column column)
 static void add_sites(struct gt_screen *s, const struct gt_board *b)
 {
 	size_t count;
-	struct gt_live_site *sites = gt_live_sites(b, s->process, order_of(s->sort[s->view]),
-						   GT_LIVE_MERGE_WITHIN, &s->names, &count);
+	struct gt_live_site *sites = gt_live_sites(
+		b, s->process, order_of(s->sort[s->view]),
+		s->process == GT_BOARD_ALL ? GT_LIVE_MERGE_ACROSS : GT_LIVE_MERGE_WITHIN, &s->names,
+		&count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct gt_board_site *site = &sites[i].sum;
@@ -270,6 +302,8 @@ static void add_sites(struct gt_screen *s, const struct gt_board *b)
 		row->frames = sites[i].frames;
 		row->number = sites[i].number;
 		row->key = sites[i].key;
+		row->processes = sites[i].processes;
+		say_devices(s, row, site->places);
 		say_where(s, row);
 	}
 	free(sites);
@@ -289,6 +323,9 @@ static void add_biggest_of(struct gt_screen *s, const struct gt_board *b, uint16
 		row->bytes = entries[i]->size;
 		row->handle = entries[i]->handle;
 		row->time_ns = entries[i]->time_ns;
+		row->tid = entries[i]->tid;
+		say_devices(s, row,
+			    gt_board_place_bit(entries[i]->place, gt_entry_kind(entries[i])));
 		if (s->names.find)
 			row->frames =
 				s->names.find(s->names.context, process, row->stack, &row->number);
@@ -320,7 +357,8 @@ static bool matches_filter(const struct gt_screen *s, const struct gt_screen_row
 	if (!*f)
 		return true;
 	snprintf(pid, sizeof pid, "%u", row->pid);
-	if (contains(row->program, f) || contains(pid, f))
+	if (contains(row->program, f) || contains(pid, f) || contains(row->user, f) ||
+	    contains(row->container, f) || contains(row->command, f))
 		return true;
 	if (s->view == GT_SCREEN_PROCESSES)
 		return false;
@@ -335,7 +373,13 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 #define DOWN(field) ((a->field < b->field) - (a->field > b->field))
 	switch (by) {
 	case GT_COLUMN_PID: return (a->pid > b->pid) - (a->pid < b->pid);
+	case GT_COLUMN_UID: return (a->uid > b->uid) - (a->uid < b->uid);
+	case GT_COLUMN_USER: return strcmp(a->user, b->user);
 	case GT_COLUMN_PROGRAM: return strcmp(a->program, b->program);
+	case GT_COLUMN_CONTAINER: return strcmp(a->container, b->container);
+	case GT_COLUMN_DEVICE: return strcmp(a->device, b->device);
+	case GT_COLUMN_THREAD: return (a->tid > b->tid) - (a->tid < b->tid);
+	case GT_COLUMN_COMMAND: return strcmp(a->command, b->command);
 	case GT_COLUMN_BYTES: return DOWN(bytes);
 	case GT_COLUMN_PEAK: return DOWN(peak);
 	case GT_COLUMN_RESOURCES: return DOWN(objects);
@@ -380,8 +424,12 @@ static int compare_rows(const void *x, const void *y, void *context)
 
 static bool is_same(const struct gt_screen_row *a, const struct gt_screen_row *b)
 {
-	return a->process == b->process && a->kind == b->kind && a->api == b->api &&
-	       a->handle == b->handle && (a->key ? a->key == b->key : a->stack == b->stack);
+	if (a->kind != b->kind || a->api != b->api || a->handle != b->handle)
+		return false;
+	/* of a call site that several processes have, another may be the biggest now */
+	if (a->key && a->key == b->key && (a->processes > 1 || b->processes > 1))
+		return true;
+	return a->process == b->process && (a->key ? a->key == b->key : a->stack == b->stack);
 }
 
 void gt_screen_fill(struct gt_screen *s, const struct gt_board *board)

@@ -22,7 +22,11 @@ enum gt_screen_view { GT_SCREEN_PROCESSES, GT_SCREEN_SITES, GT_SCREEN_BIGGEST, G
 /* Columns of all views; each view has some of them. */
 enum gt_screen_column {
 	GT_COLUMN_PID,
+	GT_COLUMN_UID,
+	GT_COLUMN_USER,
 	GT_COLUMN_PROGRAM,
+	GT_COLUMN_CONTAINER,
+	GT_COLUMN_DEVICE,
 	GT_COLUMN_BYTES,
 	GT_COLUMN_PEAK,
 	GT_COLUMN_RESOURCES,
@@ -32,10 +36,12 @@ enum gt_screen_column {
 	GT_COLUMN_BEFORE,
 	GT_COLUMN_FAILED,
 	GT_COLUMN_HISTORY,
+	GT_COLUMN_THREAD,
 	GT_COLUMN_KIND,
 	GT_COLUMN_AGE,
 	GT_COLUMN_HANDLE,
 	GT_COLUMN_WHERE,
+	GT_COLUMN_COMMAND,
 	GT_COLUMN_COUNT
 };
 
@@ -53,9 +59,10 @@ struct gt_screen_row {
 	uint16_t process;
 	uint8_t api, kind;
 	bool ended;
-	uint32_t stack, pid;
+	uint32_t stack, pid, uid, tid;
+	uint32_t processes; /* that a call site is of; `process` and `pid` are one of them */
 	uint64_t handle;
-	char program[64];
+	char program[64], user[24], container[64], device[24], command[160];
 	uint64_t bytes, peak, objects, before, failed, time_ns;
 	double created_rate, ended_rate, growth;
 	struct gt_recent history;
@@ -83,6 +90,7 @@ struct gt_screen {
 	size_t count, room;
 	size_t chosen, first; /* of rows: the chosen one, the first shown */
 	size_t page;          /* rows that the last drawing had room for */
+	uint32_t shown;       /* columns that it had room for: a bit each; 0: not drawn yet */
 
 	struct gt_board_process total;
 	size_t running; /* processes */

@@ -21,6 +21,14 @@ static const struct column {
 	bool stays;    /* shown on any width: without it rows say nothing */
 } columns[GT_COLUMN_COUNT] = {
 	[GT_COLUMN_PID] = { .title = "PID", .width = 7, .up = true },
+	[GT_COLUMN_UID] = { .title = "UID", .width = 6, .from = 150, .up = true },
+	[GT_COLUMN_USER] = { .title = "USER", .width = 8, .from = 98, .left = true, .up = true },
+	[GT_COLUMN_CONTAINER] = { .title = "CONTAINER", .width = 22, .from = 124, .left = true,
+				  .up = true },
+	[GT_COLUMN_DEVICE] = { .title = "DEV", .width = 4, .from = 70, .left = true, .up = true },
+	[GT_COLUMN_THREAD] = { .title = "TID", .width = 7, .from = 100, .up = true },
+	[GT_COLUMN_COMMAND] = { .title = "COMMAND", .width = 20, .from = 170, .left = true,
+				.up = true },
 	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
 	[GT_COLUMN_BYTES] = { .title = "LIVE", .width = 9 },
 	[GT_COLUMN_PEAK] = { .title = "PEAK", .width = 9, .from = 92 },
@@ -54,6 +62,8 @@ static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
 		return 100;
 	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_PID)
 		return s->process == GT_BOARD_ALL ? 90 : 10000;
+	if (s->view == GT_SCREEN_SITES && c == GT_COLUMN_DEVICE)
+		return 90;
 	return columns[c].from;
 }
 
@@ -62,16 +72,22 @@ static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
 static void widen(struct layout *l, unsigned left)
 {
 	unsigned *chart = &l->width[GT_COLUMN_HISTORY], *name = &l->width[GT_COLUMN_PROGRAM],
-		 *where = &l->width[GT_COLUMN_WHERE];
+		 *where = &l->width[GT_COLUMN_WHERE], *command = &l->width[GT_COLUMN_COMMAND];
 	unsigned more = 0;
 
 	if (*name) {
-		more = left / 3 < 22 ? left / 3 : 22;
+		more = left / (*command ? 2 : 3);
+		more = more < 22 ? more : 22;
 		*name += more;
 		left -= more;
 	}
+	if (l->width[GT_COLUMN_DEVICE] && !*where) {
+		more = left / 4 < 4 ? left / 4 : 4;
+		l->width[GT_COLUMN_DEVICE] += more;
+		left -= more;
+	}
 	if (*chart) {
-		more = *where ? left / 4 : left;
+		more = *where ? left / 4 : *command ? left / 3 : left;
 		if (more > GT_BOARD_HISTORY - *chart)
 			more = GT_BOARD_HISTORY - *chart;
 		*chart += more;
@@ -79,6 +95,8 @@ static void widen(struct layout *l, unsigned left)
 	}
 	if (*where)
 		*where += left;
+	if (*command)
+		*command += left;
 }
 
 static struct layout lay_out(const struct gt_screen *s, unsigned width)
@@ -93,11 +111,11 @@ static struct layout lay_out(const struct gt_screen *s, unsigned width)
 		}
 	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
 		if (!columns[*c].stays && width >= needed_width(s, *c) &&
-		    used + columns[*c].width + GAP <= width) {
+		    used + columns[*c].width <= width) {
 			l.width[*c] = columns[*c].width;
 			used += columns[*c].width + GAP;
 		}
-	widen(&l, width - used + GAP);
+	widen(&l, width + GAP - used);
 	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
 		if (l.width[*c]) {
 			l.at[*c] = at;
@@ -157,12 +175,40 @@ static const char *format_growth(char out[GT_FORMAT_MAX], const struct gt_screen
 	return out;
 }
 
+/* Of a call site that several processes have: how many. */
+static const char *format_pid(char out[GT_FORMAT_MAX], const struct gt_screen_row *row)
+{
+	if (row->processes > 1)
+		snprintf(out, GT_FORMAT_MAX, "of %" PRIu32, row->processes);
+	else
+		snprintf(out, GT_FORMAT_MAX, "%" PRIu32, row->pid);
+	return out;
+}
+
+/* What tells interpreters apart: the script, where there is no room for both. */
+static const char *fit_program(const char *name, unsigned width)
+{
+	const char *script = strchr(name, ' ');
+
+	return script && gt_text_columns(name, true) > width ? script + 1 : name;
+}
+
 static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *s,
 			       const struct gt_screen_row *row, enum gt_screen_column column)
 {
 	switch (column) {
-	case GT_COLUMN_PID: snprintf(out, GT_FORMAT_MAX, "%" PRIu32, row->pid); return out;
+	case GT_COLUMN_PID: return format_pid(out, row);
+	case GT_COLUMN_UID:
+		if (row->uid == GT_UID_UNKNOWN)
+			return "";
+		snprintf(out, GT_FORMAT_MAX, "%" PRIu32, row->uid);
+		return out;
+	case GT_COLUMN_USER: return row->user;
 	case GT_COLUMN_PROGRAM: return row->program;
+	case GT_COLUMN_CONTAINER: return row->container;
+	case GT_COLUMN_DEVICE: return row->device;
+	case GT_COLUMN_THREAD: snprintf(out, GT_FORMAT_MAX, "%" PRIu32, row->tid); return out;
+	case GT_COLUMN_COMMAND: return row->command;
 	case GT_COLUMN_BYTES: return gt_format_bytes(out, row->bytes);
 	case GT_COLUMN_PEAK: return gt_format_bytes(out, row->peak);
 	case GT_COLUMN_RESOURCES: return gt_format_count(out, row->objects);
@@ -243,6 +289,8 @@ static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct 
 					&r->history);
 		else if (*id == GT_COLUMN_WHERE)
 			draw_where(c, row, at, width, ink, r);
+		else if (*id == GT_COLUMN_PROGRAM)
+			gt_grid_put(c, row, at, width, ink, fit_program(r->program, width));
 		else if (columns[*id].left)
 			gt_grid_put(c, row, at, width, ink, format_cell(text, s, r, *id));
 		else
@@ -283,6 +331,9 @@ void gt_screen_table(struct gt_screen *s, struct gt_grid *c, unsigned top, unsig
 {
 	struct layout l = lay_out(s, c->columns);
 
+	s->shown = 0;
+	for (const enum gt_screen_column *id = l.order; *id != GT_COLUMN_COUNT; id++)
+		s->shown |= (uint32_t)(l.width[*id] > 0) << *id;
 	if (top + 1 >= end)
 		return;
 	draw_headings(s, c, &l, top);

@@ -63,6 +63,10 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.directory = gt_strdup("");
 	s.process.host = gt_strdup("");
 	s.process.boot = gt_strdup("");
+	s.process.uid = gt_strdup("");
+	s.process.user = gt_strdup("");
+	s.process.container = gt_strdup("");
+	s.process.pod = gt_strdup("");
 	s.process.rank = gt_strdup("");
 	s.process.csv = gt_strdup("");
 	s.process.residue = gt_strdup("");
@@ -274,6 +278,10 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.directory);
 		free(s->process.host);
 		free(s->process.boot);
+		free(s->process.uid);
+		free(s->process.user);
+		free(s->process.container);
+		free(s->process.pod);
 		free(s->process.rank);
 		free(s->process.csv);
 		free(s->process.residue);

@@ -45,6 +45,9 @@ struct gt_process {
 	char *directory;    /* it was in when its trace began, "" when unknown */
 	char *host;         /* host name, "" when unknown */
 	char *boot;         /* the host's boot, "" when unknown: pids mean nothing after another */
+	char *uid, *user;   /* of its user, and the name; "" when unknown */
+	char *container;    /* id or name of its container, "" for none or unknown */
+	char *pod;          /* name or id of its pod, likewise */
 	char *rank;         /* within an MPI or similar job, "" for none */
 	char *csv;          /* path of its resource tracker's CSV, "" for none */
 	char *residue;      /* driver residue found by the tracker: judge/residue.h; "" for none */

@@ -83,6 +83,10 @@ void gt_source_read_texts(struct gt_source_trace *s)
 	read_process_text(s, &s->process.directory, "directory");
 	read_process_text(s, &s->process.host, "host");
 	read_process_text(s, &s->process.boot, "boot");
+	read_process_text(s, &s->process.uid, "uid");
+	read_process_text(s, &s->process.user, "user");
+	read_process_text(s, &s->process.container, "container");
+	read_process_text(s, &s->process.pod, "pod");
 	read_process_text(s, &s->process.rank, "rank");
 	read_process_text(s, &s->process.csv, "csv");
 	read_process_text(s, &s->process.residue, "residue");

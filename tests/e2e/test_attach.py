@@ -35,11 +35,11 @@ def read_line(stream, seconds=30):
 class Target:
     """A program on the stand-in CUDA driver that does what it is told."""
 
-    def __init__(self, case, name="attach_target", library=None):
+    def __init__(self, case, name="attach_target", library=None, before=()):
         self.library = library or str(case.build / "tests/fake/cuda/libcuda.so.1")
         if not pathlib.Path(self.library).exists():
             case.skip("the stand-in CUDA driver is not built")
-        self.process = subprocess.Popen([case.program(name), self.library], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*before, case.program(name), self.library], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0, cwd=case.folder)
         self.pid = self.process.pid
         assert read_line(self.process.stdout) == "ready\n"

@@ -149,7 +149,8 @@ def test_processes_by_cgroup_container_and_user(case):
 def test_a_summary_of_several_processes(case):
     """The biggest comes first, each is described, and equal call sites are one."""
     need_root(case)
-    small, big = Target(case), Target(case)
+    small, big = Target(case), Target(case, before=("unshare", "--uts", "sh", "-c",
+                                                    'hostname trainer-0; exec "$@"', "sh"))
     process = case.start(case.build / "gputrack", "attach", "-i", "0.2", "-o", "a.gt", "-p",
                          f"{small.pid},{big.pid}", bufsize=0, env={"COLUMNS": "300"})
     while "tracking" not in read_line(process.stderr):
@@ -166,4 +167,9 @@ def test_a_summary_of_several_processes(case):
         target.end()
     last = text.split(" processes, ")[-1]
     assert re.search(r"900 B +2 blocks of device memory of 2 processes +allocate_here ", last), last
-    assert last.count(f"attach_target {small.library}; user root") == 2, last
+    assert last.count(f"attach_target {small.library}; user root (0)") == 2, last
+    # each by the name of its host, and its device, where that is certain
+    assert len(re.findall(r"user root \(0\)[^\n]*trainer-0[^\n]*, GPU unknown\n", last)) == 1, last
+    assert re.search(rf"at 0x[0-9a-f]+, [^,]+ old, thread {big.pid} ", last), last
+    for process in case.report("a.gt", "processes")["groups"]:
+        assert process["uid"] == 0 and process["user"] == "root", process

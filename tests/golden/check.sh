@@ -118,6 +118,9 @@ for recording in attached lossy foreign; do
 	golden attach/$recording.json "$gputrack" report $recording.gt -a leakage --format json
 	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
 done
+for format in text json tsv; do
+	golden attach/attached-processes.$format "$gputrack" report attached.gt -a processes -f $format
+done
 golden attach/attached-limit.txt "$gputrack" report attached.gt -f tsv --fail-on-leak='memory>1GiB'
 golden attach/outlived-gate.txt "$gputrack" report outlived.gt -f junit --fail-on-leak
 golden attach/outlived-limit.txt "$gputrack" report outlived.gt -f tsv --fail-on-leak='memory>1536KiB'

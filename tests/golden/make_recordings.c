@@ -232,6 +232,16 @@ static void make_sampled(void)
 	end(&t);
 }
 
+static void put_identity(const struct trace *t, const char *uid, const char *user,
+			 const char *container, const char *pod)
+{
+	gt_writer_info(t->writer, "uid", uid, strlen(uid));
+	gt_writer_info(t->writer, "user", user, strlen(user));
+	gt_writer_info(t->writer, "container", container, strlen(container));
+	if (*pod)
+		gt_writer_info(t->writer, "pod", pod, strlen(pod));
+}
+
 /*
  * Recordings of attach: a process that still ran when attach detached, the same after another one
  * had ended, one whose trace does not count all lost events, and one with calls unknown to this
@@ -269,6 +279,8 @@ static void make_attached(void)
 		folder(made[i].name);
 		end_info(info, made[i].name);
 		begin(&t, made[i].name, 900, 1, "/app/bin/service", "./bin/service", 13);
+		if (made[i].is_kept)
+			put_identity(&t, "1000", "alice", "4f5e6d7c8b9a0123456789abcdef0123", "");
 		at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 6 << 20, .stack = at);
 		CALL(&t, cuMemAlloc_v2, 20, .handle = 0x2000, .size = 2 << 20, .stack = at);
@@ -285,6 +297,9 @@ static void make_attached(void)
 		/* its losses are its own */
 		t.lost = t.lost ? 500 : 0;
 		begin(&t, made[i].name, 901, 1, "/app/bin/service", "./bin/service", 13);
+		if (made[i].is_kept)
+			put_identity(&t, "1001", "bob", "5e6d7c8b9a0123456789abcdef012345",
+				     "trainer-0");
 		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 1 << 20);
 		if (!made[i].is_kept)
 			CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);

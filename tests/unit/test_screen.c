@@ -84,7 +84,7 @@ static void tick(struct fixture *f)
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	struct gt_live_names names = { find, NULL };
+	struct gt_live_names names = { .find = find };
 
 	f->frames = names.context = frames_of_all();
 	f->board = gt_board_new();
@@ -205,15 +205,13 @@ static void every_column_can_sort_and_the_heading_marks_it(void **state)
 	struct fixture *f = *state;
 
 	assert_shows(f, 80, "LIVE▼");
-	press(f, "s"); /* the peak, which at this width is not even shown */
-	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PEAK);
-	press(f, "s");
+	press(f, "s"); /* not the peak, which at this width is not shown */
 	assert_shows(f, 80, "RESOURCES▼");
 	assert_order(f, 100, 200, 50);
 	press(f, "r");
 	assert_shows(f, 80, "RESOURCES▲");
 	assert_order(f, 200, 100, 50);
-	for (int i = 0; i < 6; i++) /* all the way round, not by the chart */
+	for (int i = 0; i < 4; i++) /* all the way round, not by the chart */
 		press(f, ">");
 	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PROGRAM);
 	assert_order(f, 100, 200, 50);
@@ -221,6 +219,10 @@ static void every_column_can_sort_and_the_heading_marks_it(void **state)
 	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PID);
 	assert_shows(f, 80, "PID▲");
 	assert_order(f, 100, 200, 50);
+	/* a wider screen has more of them */
+	assert_shows(f, 200, "PEAK");
+	press(f, ">");
+	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_UID);
 }
 
 static void the_selected_row_stays_selected_when_the_order_changes(void **state)
@@ -415,12 +417,15 @@ static void call_sites_of_one_place_are_one_row(void **state)
 	create(f, f->holder, 4 << 20, 5);
 	create(f, f->grower, 1 << 20, 5);
 	tick(f);
-	assert_int_equal(f->screen.count, before + 2);
-	assert_int_equal(f->screen.rows[1].bytes, 7 << 20);
-	assert_int_equal(f->screen.rows[1].objects, 2);
+	/* in two processes, too */
+	assert_int_equal(f->screen.count, before + 1);
+	assert_int_equal(f->screen.rows[1].bytes, 8 << 20);
+	assert_int_equal(f->screen.rows[1].objects, 3);
+	assert_int_equal(f->screen.rows[1].processes, 2);
 	assert_int_equal(f->screen.rows[1].number, 5);
 	assert_int_equal(f->screen.rows[1].history.count, 1);
-	assert_int_equal(f->screen.rows[1].history.values[0], 7 << 20);
+	assert_int_equal(f->screen.rows[1].history.values[0], 8 << 20);
+	assert_shows(f, 200, " of 2 ");
 	assert_shows(f, 200, "  make_small src/small.c:8 via Pool::take\n");
 	press(f, "[down]");
 	assert_shows(f, 200, "Pool<int>::take");
@@ -428,8 +433,68 @@ static void call_sites_of_one_place_are_one_row(void **state)
 	create(f, f->holder, 2 << 20, 4);
 	tick(f);
 	assert_int_equal(f->screen.chosen, 1);
+	press(f, "[down][up]");
+	assert_shows(f, 200, "OpenCL buffers of 2 processes");
 	press(f, "/pool::");
-	assert_int_equal(f->screen.count, 2);
+	assert_int_equal(f->screen.count, 1);
+}
+
+static const struct gt_live_who *who(void *context, uint16_t process)
+{
+	static const struct gt_live_who alice = { 1000, "alice", "pod trainer-0",
+						  "python3 train.py --local-rank 3" };
+	static const struct gt_live_who unknown = { GT_UID_UNKNOWN, "", "", "" };
+
+	(void)context;
+	return process ? &unknown : &alice;
+}
+
+static const char *place(void *context, uint16_t number)
+{
+	static const char *const gpus[] = { "", "GPU 0: NVIDIA H200", "GPU 1: NVIDIA H200",
+					    "GPU 2: H" };
+
+	(void)context;
+	return number < 4 ? gpus[number] : "PoCL";
+}
+
+static void processes_show_whose_they_are_and_on_which_device(void **state)
+{
+	struct fixture *f = *state;
+
+	f->screen.names.who = who;
+	f->screen.names.place = place;
+	gt_board_rename(f->board, f->grower, "python3.11 train.py");
+	for (uint16_t i = 1; i < 4; i++)
+		gt_board_apply(f->board,
+			       &(struct gt_event){ .time_ns = f->now_ns,
+						   .stack = 2,
+						   .tid = 4321,
+						   .size = UINT64_C(2) << 30,
+						   .place = i,
+						   .handle = ++f->handle,
+						   .function = GT_FN_cuMemAlloc_v2 },
+			       f->grower);
+	gt_board_apply(f->board,
+		       &(struct gt_event){ .time_ns = f->now_ns,
+					   .handle = ++f->handle,
+					   .place = 9,
+					   .function = GT_FN_clCreateBuffer },
+		       f->holder);
+	tick(f);
+	/* the script rather than its interpreter; what was made before has no known device */
+	assert_shows(f, 80, "  train.py    0…,?  ");
+	assert_shows(f, 110, "  alice     ");
+	assert_shows(f, 110, "  0-2,?   ");
+	assert_shows(f, 200, "    100    1000  alice     python3.11 train.py");
+	assert_shows(f, 200, "  pod trainer-0  ");
+	assert_shows(f, 240, "  python3 train.py --local-rank 3\n");
+	assert_shows(f, 200, "  PoCL,?  ");
+	press(f, "/trainer-0");
+	assert_int_equal(f->screen.count, 1);
+	press(f, "[esc]3");
+	assert_shows(f, 120, "  0         100     4321  device memory");
+	press(f, "s");
 }
 
 static void histories_are_drawn_with_the_latest_value_at_the_right(void **state)
@@ -448,7 +513,7 @@ static void an_empty_chart_has_no_maximum(void **state)
 	gt_screen_fini(&f->screen);
 	gt_board_free(f->board);
 	f->board = gt_board_new();
-	gt_screen_init(&f->screen, &(struct gt_live_names){ find, f->frames });
+	gt_screen_init(&f->screen, &(struct gt_live_names){ .find = find, .context = f->frames });
 	f->screen.target = "all processes";
 	tick(f);
 	all = draw(f, 80, 24, true);
@@ -506,7 +571,8 @@ static void long_lists_scroll_to_the_selected_row(void **state)
 
 	for (uint32_t i = 0; i < 100; i++)
 		gt_board_add(f->board, 1000 + i, "many", 1);
-	press(f, "<<"); /* by pid */
+	free(draw(f, 80, 30, true));
+	press(f, "<<<"); /* by pid */
 	tick(f);
 	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PID);
 	all = draw(f, 80, 30, true);
@@ -542,6 +608,7 @@ int main(void)
 		WITH_A_BOARD(a_peak_between_ticks_is_shown),
 		WITH_A_BOARD(places_are_shown_on_narrow_screens_too),
 		WITH_A_BOARD(call_sites_of_one_place_are_one_row),
+		WITH_A_BOARD(processes_show_whose_they_are_and_on_which_device),
 		WITH_A_BOARD(histories_are_drawn_with_the_latest_value_at_the_right),
 		WITH_A_BOARD(an_empty_chart_has_no_maximum),
 		WITH_A_BOARD(every_screen_size_can_be_drawn),

@@ -80,6 +80,7 @@ static __always_inline void first_call(struct task_struct *task, struct thread *
 	bpf_get_current_comm(e->name, 16);
 	BPF_CORE_READ_INTO(&e->program, task, group_leader, comm);
 	e->uid = bpf_get_current_uid_gid();
+	BPF_CORE_READ_INTO(&e->host, task, nsproxy, uts_ns, name.nodename);
 	/* wake the tool now: /proc shows the mappings only while the process lives */
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }

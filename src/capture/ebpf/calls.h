@@ -124,6 +124,7 @@ struct gt_probe_event {
 	char name[16];    /* of the thread */
 	char program[16]; /* of the process: the name of its first thread */
 	uint32_t uid;     /* of a thread that has made its first call */
+	char host[64];    /* likewise: the name of its host, as it sees it */
 	uint32_t parent_exec;
 	uint64_t parent_start;
 	/* at its end, and at exec: calls of the program that were lost */

@@ -38,7 +38,17 @@ struct return_instance {
 struct uprobe_task {
 	struct return_instance *return_instances;
 };
+struct new_utsname {
+	char nodename[65];
+};
+struct uts_namespace {
+	struct new_utsname name;
+};
+struct nsproxy {
+	struct uts_namespace *uts_ns;
+};
 struct task_struct {
+	struct nsproxy *nsproxy;
 	int pid, tgid, exit_code;
 	__u64 start_boottime, self_exec_id;
 	struct task_struct *group_leader, *real_parent;

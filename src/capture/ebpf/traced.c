@@ -67,6 +67,25 @@ static void write_link(const struct gt_traced *p, const char *key, const char *f
 		gt_writer_info(p->writer, key, path, (size_t)n);
 }
 
+static void write_text(const struct gt_traced *p, const char *key, const char *text)
+{
+	if (*text)
+		gt_writer_info(p->writer, key, text, strlen(text));
+}
+
+static void write_identity(const struct gt_traced *p)
+{
+	char uid[16] = "";
+
+	if (p->who.uid != GT_UID_UNKNOWN)
+		snprintf(uid, sizeof uid, "%u", p->who.uid);
+	write_text(p, "uid", uid);
+	write_text(p, "user", p->who.user);
+	write_text(p, "container", p->who.container);
+	if (*p->who.pod)
+		write_text(p, "pod", *p->who.host ? p->who.host : p->who.pod);
+}
+
 static void write_info(const struct gt_traced *p, const struct gt_traced_place *place)
 {
 	static const char how[] = "attach";
@@ -86,6 +105,7 @@ static void write_info(const struct gt_traced *p, const struct gt_traced_place *
 	else
 		gt_writer_info(p->writer, "command", p->name, strlen(p->name));
 	write_link(p, "directory", "cwd");
+	write_identity(p);
 	if (!uname(&system))
 		gt_writer_info(p->writer, "host", system.nodename, strlen(system.nodename));
 	gt_writer_info(p->writer, "boot", gt_boot_id(), strlen(gt_boot_id()));

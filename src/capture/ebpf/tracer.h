@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/identity.h"
 #include "capture/ebpf/inferred.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
@@ -34,6 +35,7 @@ struct gt_traced {
 	uint64_t start;    /* ns since boot; 0: the kernel has not said yet, nor `exec` */
 	uint64_t first_ns; /* of its first call */
 	char name[64];     /* of the program, without its folder */
+	struct gt_identity who;
 	struct gt_modules modules;
 	struct gt_contexts contexts;
 	struct gt_places *places; /* of all processes */

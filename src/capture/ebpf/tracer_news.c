@@ -2,7 +2,9 @@
 /* tracer_news.c - processes that start, fork, become other programs and end. */
 #include "capture/ebpf/tracer_state.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 static void set_early(struct gt_tracer *t, struct gt_traced *p)
 {
@@ -97,6 +99,18 @@ void gt_tracer_judge(struct gt_tracer *t, struct gt_traced *p, const struct gt_p
 		gt_probes_ignore(t->probes, p->pid);
 }
 
+/* What /proc does not say, the kernel has said: the process may have ended. */
+static void identify(struct gt_traced *p, const struct gt_probe_event *e)
+{
+	struct utsname own;
+
+	gt_identity_read(&p->who, p->pid);
+	if (p->who.uid == GT_UID_UNKNOWN)
+		gt_identity_set_user(&p->who, e->uid);
+	if (!uname(&own) && strncmp(own.nodename, e->host, sizeof e->host - 1))
+		snprintf(p->who.host, sizeof p->who.host, "%.*s", (int)sizeof e->host - 1, e->host);
+}
+
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 {
 	struct gt_traced *p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
@@ -109,6 +123,7 @@ static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 	if (!p->is_known) {
 		p->is_known = true;
 		gt_traced_name(p, e->name);
+		identify(p, e);
 		gt_tracer_stacks_adopt(&t->stacks, p);
 		gt_modules_look(&p->modules, &t->images, p->pid);
 		if (!p->modules.count)

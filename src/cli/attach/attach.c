@@ -436,6 +436,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 
 	if (!e)
 		e = gt_tracer_new(&a->tracer, &a->how, error);
+	a->live.tracer = a->tracer;
 	if (!e && a->argv)
 		e = start_child(a, error);
 	if (!e)

@@ -2,6 +2,7 @@
 /* live_view.c - the resources of attached processes, tracked while they run, shown on request. */
 #include "cli/attach/live_view.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "base/format.h"
 #include "base/process.h"
 #include "base/mem.h"
-#include "cli/attach/selection.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "replay/frames.h"
+#include "replay/process_text.h"
 #include "screen/board_text.h"
 
 enum { NAMED_MAX = 10000 };
@@ -22,9 +23,10 @@ enum { NAMED_MAX = 10000 };
 /* What stands for all call sites beyond the limit of memory. */
 static const struct gt_frame other = { .function = "other call sites" };
 
-/* A part of a stack: what one thread has of it. No padding, as its bytes are interned. */
+/* A part of a stack: what a thread or a device has of it. No padding, as its bytes are interned. */
 struct part {
-	uint32_t process, stack, tid;
+	uint32_t process, stack;
+	uint32_t which; /* tid, or place */
 };
 
 enum { PART_BYTES = 64 }; /* that one takes, about */
@@ -32,7 +34,7 @@ enum { PART_BYTES = 64 }; /* that one takes, about */
 /* A process, its program and its folder: whose code is whose. */
 struct process {
 	char *program, *folder; /* "": unknown */
-	char *about;            /* for gt_board_view.describe */
+	struct gt_live_who who; /* its texts are its own */
 	struct gt_frames *frames;
 };
 
@@ -43,8 +45,9 @@ struct gt_attach_names {
 	struct gt_intern *paths;   /* of modules */
 	struct process *processes; /* by the board's number */
 	size_t process_count;
-	struct gt_map stacks;    /* of process and stack: its number in the process's frames */
-	struct gt_intern *parts; /* by thread: the board's stacks are their numbers, + 1 */
+	struct gt_map stacks; /* of process and stack: its number in the process's frames */
+	struct gt_intern
+		*parts; /* by thread or device: the board's stacks are their numbers, + 1 */
 	size_t most_parts;
 };
 
@@ -85,7 +88,9 @@ static void names_free(struct gt_attach_names *n)
 	for (size_t i = 0; i < n->process_count; i++) {
 		free(n->processes[i].program);
 		free(n->processes[i].folder);
-		free(n->processes[i].about);
+		free((char *)(uintptr_t)n->processes[i].who.user);
+		free((char *)(uintptr_t)n->processes[i].who.container);
+		free((char *)(uintptr_t)n->processes[i].who.command);
 	}
 	free(n->processes);
 	gt_intern_free(n->paths);
@@ -106,13 +111,50 @@ static char *read_link(uint32_t pid, const char *what)
 	return gt_strndup(path, size > 0 ? (size_t)size : 0);
 }
 
-/* While it runs: later nobody knows them. */
-static void add_process(struct gt_attach_names *n, uint16_t number, uint32_t pid)
+/* "python3 train.py --rank 3", without the program's folder; the caller frees it. */
+static char *read_command(uint32_t pid)
 {
-	GT_REACH(n->processes, n->process_count, number);
-	n->processes[number].program = read_link(pid, "exe");
-	n->processes[number].folder = read_link(pid, "cwd");
-	n->processes[number].about = gt_selection_about(pid);
+	char path[64], text[1024];
+	ssize_t size, first = 0, from = 0;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	while (size > 0 && !text[size - 1])
+		size--;
+	for (ssize_t i = 0; i < size; i++)
+		if (!text[i])
+			text[i] = ' ';
+	while (first < size && text[first] != ' ')
+		if (text[first++] == '/')
+			from = first;
+	return gt_strndup(text + from, size > from ? (size_t)(size - from) : 0);
+}
+
+/* While it runs: later nobody knows them. */
+static void add_process(struct gt_attach_names *n, const struct gt_traced *traced)
+{
+	struct process *p;
+	char text[100], *name;
+
+	GT_REACH(n->processes, n->process_count, traced->number);
+	p = &n->processes[traced->number];
+	p->program = read_link(traced->pid, "exe");
+	p->folder = read_link(traced->pid, "cwd");
+	p->who.uid = traced->who.uid;
+	p->who.user = gt_strdup(traced->who.user);
+	p->who.container = gt_strdup(gt_identity_container_text(&traced->who, text, sizeof text));
+	p->who.command = read_command(traced->pid);
+	if (!*p->program)
+		return;
+	/* with the script that an interpreter runs */
+	name = gt_process_name(&(struct gt_process){
+		.program = p->program, .command = (char *)(uintptr_t)p->who.command });
+	gt_board_rename(n->live->board, traced->number, name);
+	free(name);
 }
 
 static struct gt_frames *frames_of(struct gt_attach_names *n, uint16_t process)
@@ -186,15 +228,33 @@ static enum gt_part_by parted_by(const struct gt_attach_names *n)
 	return gt_by_part(n->options.by);
 }
 
-/* What the process, or its thread, is called. */
+static bool has_parts(const struct gt_attach_names *n)
+{
+	return parted_by(n) == GT_PART_THREAD || parted_by(n) == GT_PART_DEVICE;
+}
+
+static const char *find_place(void *names, uint16_t place)
+{
+	const struct gt_attach_live *l = ((struct gt_attach_names *)names)->live;
+	const struct gt_place_entry *entry =
+		l->tracer ? gt_places_get(gt_tracer_places(l->tracer), place) : NULL;
+
+	return entry ? entry->name : "";
+}
+
+/* What the process, its thread or its device is called. */
 static void name_part(struct gt_attach_names *n, const struct part *part, uint32_t number)
 {
 	const struct gt_board_process *p =
 		gt_board_process(n->live->board, (uint16_t)part->process);
 	char text[160];
 
-	if (parted_by(n) == GT_PART_THREAD)
-		snprintf(text, sizeof text, "thread %u of %s, pid %u", part->tid, p->name, p->pid);
+	if (parted_by(n) == GT_PART_DEVICE)
+		snprintf(text, sizeof text, "%s",
+			 part->which ? find_place(n, (uint16_t)part->which) : "(no device)");
+	else if (parted_by(n) == GT_PART_THREAD)
+		snprintf(text, sizeof text, "thread %u of %s, pid %u", part->which, p->name,
+			 p->pid);
 	else
 		snprintf(text, sizeof text, "%s, pid %u", p->name, p->pid);
 	gt_frames_name_part(n->processes[part->process].frames, number, text);
@@ -226,13 +286,13 @@ static struct part part_of(const struct gt_attach_names *n, uint16_t process, ui
 	struct part part = { .process = process, .stack = stack };
 	size_t size;
 
-	if (parted_by(n) == GT_PART_THREAD && stack && stack != GT_BOARD_OTHER)
+	if (has_parts(n) && stack && stack != GT_BOARD_OTHER)
 		memcpy(&part, gt_intern_get(n->parts, stack - 1, &size), sizeof part);
 	return part;
 }
 
-struct gt_frames *gt_attach_names_find(void *names, uint16_t process, uint32_t stack,
-				       uint32_t *number)
+/* As struct gt_live_names has it. */
+static struct gt_frames *find_stack(void *names, uint16_t process, uint32_t stack, uint32_t *number)
 {
 	struct gt_attach_names *n = names;
 	struct part part;
@@ -251,10 +311,11 @@ struct gt_frames *gt_attach_names_find(void *names, uint16_t process, uint32_t s
 	return *known ? n->processes[process].frames : NULL;
 }
 
-/* The number of what a thread has of a stack; beyond the limit they are counted together. */
+/* The number of what a thread or device has of a stack; beyond the limit they are one. */
 static uint32_t part_stack(struct gt_attach_names *n, const struct gt_event *e, uint16_t process)
 {
-	const struct part part = { process, e->stack, e->tid };
+	const struct part part = { process, e->stack,
+				   parted_by(n) == GT_PART_DEVICE ? e->place : e->tid };
 	uint32_t number = gt_intern_find(n->parts, &part, sizeof part);
 
 	if (number != GT_NOT_INTERNED)
@@ -271,7 +332,7 @@ static void began(void *context, struct gt_traced *process)
 	process->number = gt_board_add(l->board, process->pid, process->name, process->first_ns);
 	if (process->number == GT_BOARD_ALL)
 		return;
-	add_process(l->names, process->number, process->pid);
+	add_process(l->names, process);
 	GT_GROW(l->processes, l->process_count, l->process_room);
 	l->processes[l->process_count++] = process;
 }
@@ -290,7 +351,7 @@ static void event(void *context, struct gt_traced *process, const struct gt_even
 
 	if (process->other_stack && e->stack == process->other_stack)
 		changed.stack = GT_BOARD_OTHER;
-	else if (parted_by(l->names) == GT_PART_THREAD && may_create(e))
+	else if (has_parts(l->names) && may_create(e))
 		changed.stack = part_stack(l->names, e, process->number);
 	if (process->number != GT_BOARD_ALL)
 		gt_board_apply(l->board, &changed, process->number);
@@ -351,11 +412,18 @@ bool gt_attach_live_tell_full(const struct gt_attach_live *l, const struct gt_tr
 	return true;
 }
 
-static const char *describe(void *names, uint16_t process)
+static const struct gt_live_who *find_who(void *names, uint16_t process)
 {
 	struct gt_attach_names *n = names;
 
-	return process < n->process_count ? n->processes[process].about : "";
+	return process < n->process_count ? &n->processes[process].who : NULL;
+}
+
+struct gt_live_names gt_attach_live_names(struct gt_attach_live *l)
+{
+	return (struct gt_live_names){
+		.find = find_stack, .context = l->names, .who = find_who, .place = find_place
+	};
 }
 
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost)
@@ -371,7 +439,6 @@ void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64
 					       .now_ns = gt_now_ns(),
 					       .since_ns = l->since_ns,
 					       .lost = lost,
-					       .names = { gt_attach_names_find, l->names },
-					       .describe = describe });
+					       .names = gt_attach_live_names(l) });
 	fflush(out);
 }

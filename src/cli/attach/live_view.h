@@ -7,6 +7,7 @@
 #include "capture/ebpf/tracer.h"
 #include "ledger/board.h"
 #include "replay/frames.h"
+#include "screen/live_sites.h"
 
 struct gt_attach_names;
 
@@ -16,7 +17,8 @@ enum { GT_MEMORY = 256 << 20, GT_MEMORY_LEAST = 1 << 20 };
 
 struct gt_attach_live {
 	struct gt_board *board;
-	struct gt_listener listener; /* for gt_tracer_options */
+	const struct gt_tracer *tracer; /* that knows places; NULL: not there yet */
+	struct gt_listener listener;    /* for gt_tracer_options */
 	uint64_t since_ns;
 	struct gt_traced **processes; /* by the board's number; NULL: ended */
 	size_t process_count, process_room;
@@ -41,10 +43,9 @@ void gt_attach_live_tick(struct gt_attach_live *l);
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost);
 
 /*
- * Names a stack, as struct gt_live_names has it. Names stay valid after the process has ended, but
- * a process that ended before the first request has none.
+ * Names of stacks, processes and places. Those of stacks stay valid after the process has ended,
+ * but a process that ended before the first request has none.
  */
-struct gt_frames *gt_attach_names_find(void *names, uint16_t process, uint32_t stack,
-				       uint32_t *number);
+struct gt_live_names gt_attach_live_names(struct gt_attach_live *l);
 /* Forgets all names if there are very many; no frames that were returned may be in use. */
 void gt_attach_names_trim(struct gt_attach_names *n);

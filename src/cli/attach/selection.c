@@ -4,13 +4,13 @@
 
 #include <fnmatch.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/format.h"
+#include "base/identity.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -19,23 +19,11 @@ enum { ANCESTORS_MAX = 64, ID_LEAST = 4 };
 
 static bool find_user(const char *name, uid_t *uid)
 {
-	FILE *file;
-	struct passwd *user = NULL;
 	uint64_t number;
 
-	if (gt_count_parse(name, &number) && number < UINT32_MAX) {
-		*uid = (uid_t)number;
-		return true;
-	}
-	/* not getpwnam, which needs libraries at run time even in a static program */
-	file = fopen("/etc/passwd", "re");
-	while (file && (user = fgetpwent(file)) && strcmp(user->pw_name, name))
-		;
-	if (user)
-		*uid = user->pw_uid;
-	if (file)
-		fclose(file);
-	return user;
+	*uid = gt_count_parse(name, &number) && number < UINT32_MAX ? (uid_t)number :
+								      (uid_t)gt_user_number(name);
+	return *uid != (uid_t)-1;
 }
 
 int gt_selection_parse(struct gt_selection *s, const struct gt_syntax *syntax)
@@ -249,57 +237,4 @@ void gt_selection_name(const struct gt_selection *s, char *text, size_t size)
 	append(text, size, " in cgroup ", &s->cgroups);
 	append(text, size, " in container ", &s->containers);
 	append(text, size, " of user ", &s->users);
-}
-
-/* The name of a user; its number if it has none. */
-static void name_user(uid_t uid, char *text, size_t size)
-{
-	FILE *file = fopen("/etc/passwd", "re");
-	struct passwd *user = NULL;
-
-	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
-		;
-	if (user)
-		snprintf(text, size, "%s", user->pw_name);
-	else
-		snprintf(text, size, "%u", (unsigned)uid);
-	if (file)
-		fclose(file);
-}
-
-/* The first characters of the id of its container: the longest hexadecimal number, if it is one. */
-static void name_container(const char *cgroups, char text[16])
-{
-	const char *digits = "0123456789abcdef";
-
-	text[0] = '\0';
-	for (const char *at = cgroups; *at;) {
-		size_t length = strspn(at, digits);
-
-		if (length >= 32 && at > cgroups && strchr("/-:", at[-1]))
-			snprintf(text, 16, "%.12s", at);
-		at += length ? length : 1;
-	}
-}
-
-char *gt_selection_about(uint32_t pid)
-{
-	struct process *p = gt_alloc(sizeof *p);
-	char command[256], user[64], container[16], *text;
-	size_t size = read_file(pid, "cmdline", command, sizeof command);
-
-	look(p, pid);
-	while (size && !command[size - 1])
-		size--;
-	for (size_t i = 0; i < size; i++)
-		if (!command[i])
-			command[i] = ' ';
-	command[size] = '\0';
-	name_container(p->cgroups, container);
-	name_user(p->uid, user, sizeof user);
-	if (p->uid == (uid_t)-1 || asprintf(&text, "%s; user %s%s%s", command, user,
-					    *container ? ", container " : "", container) < 0)
-		text = gt_strdup("");
-	free(p);
-	return text;
 }

@@ -72,10 +72,5 @@ int gt_selection_parse(struct gt_selection *s, const struct gt_syntax *syntax);
 void gt_selection_fini(struct gt_selection *s);
 bool gt_selection_is_given(const struct gt_selection *s);
 bool gt_selection_matches(const struct gt_selection *s, const struct gt_process_facts *facts);
-/*
- * "python3 train.py --rank 3; user alice, container 3f2a91b0c4d7": command line, user and container
- * of a process, as far as they can be read. The caller frees it.
- */
-char *gt_selection_about(uint32_t pid);
 /* "processes called python3": for messages. */
 void gt_selection_name(const struct gt_selection *s, char *text, size_t size);

@@ -60,7 +60,7 @@ static const struct gt_option options[] = {
 	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
 	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
 		  "ones are counted together as \"other call sites\"" },
-	GT_BY_OPTION(AT(by), "process or thread"),
+	GT_BY_OPTION(AT(by), "process, thread or device"),
 	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
 };
@@ -106,6 +106,7 @@ static int attach(struct top *t, struct gt_error *error)
 		e = gt_tracer_new(&t->tracer, &how, error);
 	if (!e)
 		e = gt_targets_probe(&t->targets, t->tracer, error);
+	t->live.tracer = t->tracer;
 	if (e < 0)
 		return e;
 	e = gt_privileges_drop();
@@ -169,6 +170,7 @@ static int run(struct top *t)
 {
 	struct gt_error error = { "" };
 	const struct gt_error *refusal;
+	struct gt_live_names names;
 	int status = GT_EXIT_DONE, e;
 	size_t told = 0;
 
@@ -181,7 +183,8 @@ static int run(struct top *t)
 					      .max_site_bytes = t->settings->max_memory / 2,
 					      .own = gt_own_options_rules(&t->settings->own),
 					      .by = (enum gt_by)t->settings->by });
-	gt_screen_init(&t->screen, &(struct gt_live_names){ gt_attach_names_find, t->live.names });
+	names = gt_attach_live_names(&t->live);
+	gt_screen_init(&t->screen, &names);
 	t->screen.interval_s = t->settings->interval_s;
 	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
 	t->grid.utf8 = t->style.utf8;
@@ -215,11 +218,6 @@ static int run(struct top *t)
 	return status;
 }
 
-static bool has_device(enum gt_by by)
-{
-	return by != GT_BY_DEVICE;
-}
-
 static bool has_phase(enum gt_by by)
 {
 	return by != GT_BY_PHASE;
@@ -233,10 +231,6 @@ int gt_cmd_top(int argc, char **argv)
 
 	t->settings = &s;
 	if (first >= 0)
-		status = gt_by_check(&gt_top_syntax, &s.by, has_device,
-				     "the device is not known from outside the process; record it "
-				     "with `gputrack run`, then `gputrack report --by device`");
-	if (first >= 0 && !status)
 		status = gt_by_check(&gt_top_syntax, &s.by, has_phase,
 				     "phases are not known from outside the process; record it "
 				     "with `gputrack run`, then `gputrack report --by phase`");
