@@ -28,7 +28,7 @@ cp -a "$base" "$root"
 cp "$package" "$root/root/gputrack.deb"
 # as a CI job installs it: from a folder, by the script of the action
 cp -r "$(dirname "$package")/apt" "$root/opt/apt"
-cp "$(dirname "$0")/../packaging/ci/install.sh" "$root/opt/install.sh"
+cp -r "$(dirname "$0")/../packaging/ci" "$root/opt/ci"
 # it need not survive a crash of the machine
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/quick"
 cp "$sample" "$root/root/sample"
@@ -65,7 +65,7 @@ files() {
 }
 
 step "a fresh $suite has no gputrack" '! command -v gputrack'
-step "installs from a folder, with what it depends on" 'GPUTRACK_PACKAGE=/opt/apt sh /opt/install.sh && rm /etc/apt/sources.list.d/gputrack.list && apt-get update -qq'
+step "installs from a folder, with what it depends on" 'GPUTRACK_PACKAGE=/opt/apt sh /opt/ci/install.sh && rm /etc/apt/sources.list.d/gputrack.list && apt-get update -qq'
 step "tells its version" 'gputrack --version | grep -q "^gputrack [0-9]"'
 step "the doctor sees that there is no driver, and says what to do" \
 	'gputrack doctor --json >/tmp/doctor && exit 1; cat /tmp/doctor; grep -q "apt install pocl-opencl-icd" /tmp/doctor'
@@ -79,6 +79,8 @@ step "the doctor finds that OpenCL can be tracked" 'gputrack doctor'
 step "runs a program and finds what it leaked" \
 	'cd /root && gputrack run -o /tmp/a.gt ./sample; cat /tmp/a.gt/info; gputrack report /tmp/a.gt | tee /dev/stderr | grep -q "^LEAKED  21 resources"'
 step "names the place in the source" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
+step "judges as the action does, and leaves its files" \
+	'cd /tmp && mkdir gputrack && cp -r a.gt gputrack/leaks.gt && { GITHUB_ACTIONS=true GPUTRACK_FORMS="github junit sarif gitlab html" sh /opt/ci/judge.sh >log || test $? = 23; } && cat log && grep -q "^::error file=.*leaky.c,line=" log && test -s gputrack/leaks.xml -a -s gputrack/leaks.sarif -a -s gputrack/gl-code-quality-report.json -a -s gputrack/leaks.html'
 step "has what programs with pools of their own use" \
 	'test -f /usr/include/gputrack/pool.h && test -f /usr/lib/python3/dist-packages/gputrack_pool.py'
 step "has what tests use to find their leaks" \
