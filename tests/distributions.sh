@@ -57,11 +57,13 @@ for suite; do
 	tar -C "$root/opt/gputrack" --strip-components=1 -xf "$archive"
 	cp "$sample" "$root/root/sample"
 	step "tells its version" 'gputrack --version'
-	if ! inside 'ldd --version | head -n 1 | tee /dev/stderr | grep -q " 2\.\(3[0-3]\|[12][0-9]\)$"'; then
+	if inside 'ldd --version | head -n 1 | tee /dev/stderr | grep -q " 2\.\(3[0-3]\|[12][0-9]\)$"'; then
+		echo "ok $suite has an older C library: $(tail -n 1 "$work/step.log")"
+	elif ! inside /root/sample; then
+		echo "skip $suite the sample does not run by itself: $(tail -n 1 "$work/step.log")"
+	else
 		step "runs a program and finds what it leaked" 'gputrack run -q --fail-on-leak -o /tmp/a.gt /root/sample || test $? = 23'
 		step "names the line" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
-	else
-		echo "ok $suite has an older C library: $(tail -n 1 "$work/step.log")"
 	fi
 done
 exit $failed
