@@ -11,7 +11,6 @@
 #include "replay/call_text.h"
 #include "replay/ending.h"
 #include "replay/group_text.h"
-#include "replay/phase.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
 
@@ -88,7 +87,7 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	if (*place)
 		gt_json_text(&c->json, "by", place);
 	if (phase) {
-		char *text = gt_phase_text(c->export->recording, phase);
+		char *text = gt_recording_phase_text(c->export->recording, phase);
 
 		gt_json_text(&c->json, "phase", text);
 		free(text);

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "export/place_texts.h"
-#include "replay/phase.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -67,7 +66,7 @@ static const char *phase_text(struct events *e, uint32_t phase)
 		return "";
 	if (phase != e->phase) {
 		free(e->phase_text);
-		e->phase_text = gt_phase_text(e->recording, phase);
+		e->phase_text = gt_recording_phase_text(e->recording, phase);
 		e->phase = phase;
 	}
 	return e->phase_text;

@@ -356,7 +356,7 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 		gt_json_text(j, "name", name);
 	gt_json_text(j, "place", gt_recording_place(v->recording, e->place));
 	if (phase) {
-		char *text = gt_phase_text(v->recording, phase);
+		char *text = gt_recording_phase_text(v->recording, phase);
 
 		gt_json_text(j, "phase", text);
 		free(text);

@@ -10,25 +10,6 @@
 #include "replay/place.h"
 #include "replay/suppressions.h"
 
-char *gt_phase_text(const struct gt_recording *r, uint32_t phase)
-{
-	/* of a deeper one, the innermost */
-	uint32_t ranges[GT_STACK_FRAMES_MAX];
-	size_t size, count = 0;
-	char *text = NULL;
-	FILE *out;
-
-	if (!phase)
-		return gt_strdup("(no phase)");
-	for (; phase && count < GT_STACK_FRAMES_MAX; phase = gt_recording_phase_parent(r, phase))
-		ranges[count++] = phase;
-	out = gt_memstream(&text, &size);
-	while (count-- > 0)
-		fprintf(out, "%s%s", gt_recording_phase_name(r, ranges[count]), count ? " > " : "");
-	gt_memstream_close(out);
-	return text;
-}
-
 bool gt_frame_is_phase(const struct gt_frame *frame)
 {
 	return frame->module && !strcmp(frame->module, GT_PHASE_FRAME);
@@ -97,7 +78,7 @@ char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const s
 	free(counts);
 	if (!most)
 		return NULL;
-	text = gt_phase_text(v->recording, most);
+	text = gt_recording_phase_text(v->recording, most);
 	if (distinct > 1 && asprintf(&more, "%s and %zu more", text, distinct - 1) > 0) {
 		free(text);
 		text = more;
@@ -107,7 +88,7 @@ char *gt_group_phase(const struct gt_view *v, const struct gt_ledger *l, const s
 
 bool gt_phase_matches(const struct gt_recording *r, void *patterns, uint32_t phase)
 {
-	char *text = gt_phase_text(r, phase);
+	char *text = gt_recording_phase_text(r, phase);
 	bool any = false;
 
 	for (const char *const *p = patterns; *p && !any; p++)

@@ -7,8 +7,6 @@
 #include "symbol/symbol.h"
 #include "trace/recording.h"
 
-/* "train > forward"; "(no phase)" for 0. The caller frees it. */
-char *gt_phase_text(const struct gt_recording *r, uint32_t phase);
 /* True for a frame that stands for a range, where a stack is missing. */
 bool gt_frame_is_phase(const struct gt_frame *frame);
 /* The same of `count` such frames, the innermost first: "phase train > forward". */

@@ -11,7 +11,6 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "replay/phase.h"
 
 static char *base_name(const char *path, size_t size)
 {
@@ -114,7 +113,7 @@ char *gt_part_text(const struct gt_recording *r, enum gt_part_by by,
 		return gt_strdup(*device ? device : "(no device)");
 	}
 	if (by == GT_PART_PHASE)
-		return gt_phase_text(r, part->phase);
+		return gt_recording_phase_text(r, part->phase);
 	process = gt_recording_process(r, part->process);
 	name = gt_process_name(process);
 	if (!*name) {

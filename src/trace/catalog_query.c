@@ -2,6 +2,10 @@
 /* catalog_query.c - answers questions about stacks, phases, places, text frames and series. */
 #include "trace/catalog_state.h"
 
+#include <stdio.h>
+
+#include "base/mem.h"
+
 /* NULL for a stack as it was recorded. */
 static const struct part_key *key_of(const struct gt_catalog *c, uint32_t stack)
 {
@@ -148,6 +152,25 @@ const char *gt_recording_phase_name(const struct gt_recording *r, uint32_t phase
 uint32_t gt_recording_phase_parent(const struct gt_recording *r, uint32_t phase)
 {
 	return r->catalog->phases[phase].parent;
+}
+
+char *gt_recording_phase_text(const struct gt_recording *r, uint32_t phase)
+{
+	/* of a deeper one, the innermost */
+	uint32_t ranges[GT_STACK_FRAMES_MAX];
+	size_t size, count = 0;
+	char *text = NULL;
+	FILE *out;
+
+	if (!phase)
+		return gt_strdup("(no phase)");
+	for (; phase && count < GT_STACK_FRAMES_MAX; phase = gt_recording_phase_parent(r, phase))
+		ranges[count++] = phase;
+	out = gt_memstream(&text, &size);
+	while (count-- > 0)
+		fprintf(out, "%s%s", gt_recording_phase_name(r, ranges[count]), count ? " > " : "");
+	gt_memstream_close(out);
+	return text;
 }
 
 const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)

@@ -219,6 +219,8 @@ size_t gt_recording_phase_count(const struct gt_recording *r);
 const char *gt_recording_phase_name(const struct gt_recording *r, uint32_t phase);
 /* The phase around it; 0: none. */
 uint32_t gt_recording_phase_parent(const struct gt_recording *r, uint32_t phase);
+/* "train > forward"; "(no phase)" for 0. The caller frees it. */
+char *gt_recording_phase_text(const struct gt_recording *r, uint32_t phase);
 typedef bool gt_phase_fn(const struct gt_recording *r, void *context, uint32_t phase);
 /*
  * Before the first event is read: only resources created in a phase that `wants` returns true for,

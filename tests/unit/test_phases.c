@@ -48,7 +48,7 @@ static void expect(struct gt_recording *r, const char *text, struct gt_event *e)
 	char *phase;
 
 	assert_int_equal(gt_recording_next(r, e, &process), 1);
-	phase = gt_phase_text(r, e->phase);
+	phase = gt_recording_phase_text(r, e->phase);
 	assert_string_equal(phase, text);
 	free(phase);
 }
@@ -323,7 +323,7 @@ static void a_living_resource_knows_where_it_was_created(void **state)
 	r = open_recording(folder, 0);
 	l = gt_replay_run(r, &(struct gt_replay){ 0 });
 	gt_live_each(&l->live, find_only, &entry);
-	text = gt_phase_text(r, gt_ledger_phase(l, entry));
+	text = gt_recording_phase_text(r, gt_ledger_phase(l, entry));
 	assert_string_equal(text, "b > c");
 	free(text);
 	gt_ledger_free(l);
@@ -373,7 +373,7 @@ static void nesting_without_end_has_a_text(void **state)
 	end_writer(p.writer);
 	r = open_recording(folder, 0);
 	assert_int_equal(gt_recording_next(r, &e, &process), 1);
-	text = gt_phase_text(r, e.phase);
+	text = gt_recording_phase_text(r, e.phase);
 	assert_true(strlen(text) < 4 * GT_STACK_FRAMES_MAX);
 	free(text);
 	assert_int_equal(gt_recording_stack(r, e.stack, &frames), GT_STACK_FRAMES_MAX);

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "guest/ranges.h"
-#include "replay/phase.h"
 
 enum { THREADS = 4 };
 
@@ -68,7 +67,7 @@ static void expect(struct fixture *f, const char *const *phases)
 		char *found;
 
 		assert_int_equal(gt_recording_next(r, &e, &process), 1);
-		found = gt_phase_text(r, e.phase);
+		found = gt_recording_phase_text(r, e.phase);
 		assert_string_equal(found, *phases);
 		free(found);
 	}
