@@ -154,8 +154,13 @@ def try_one(tree, m):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1].startswith("-") and sys.argv[1] != "--check":
+        sys.exit(f"mutate: there is no option {sys.argv[1]}\n\n{__doc__.strip()}")
     mutations = read_mutations()
     wrong = misplaced(mutations, SOURCE) + without_tests(mutations)
     for line in wrong:

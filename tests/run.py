@@ -436,6 +436,9 @@ def in_order(jobs, times):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     build, selection, count = pathlib.Path(sys.argv[1]).resolve(), Selection(sys.argv[2:]), Count()

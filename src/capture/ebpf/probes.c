@@ -29,6 +29,7 @@ enum {
 	ATTACH_SESSION = 57,  /* … and BPF_TRACE_UPROBE_SESSION */
 	FLAG_RETURN = 1,      /* BPF_F_UPROBE_MULTI_RETURN */
 	LOOP = 181,           /* BPF_FUNC_loop */
+	LOG_STATISTICS = 4,   /* BPF_LOG_STATS */
 	NEWS_BYTES = 1 << 20, /* some seconds of hundreds of processes a second */
 	CLOSERS = 64,         /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
@@ -84,10 +85,25 @@ static uint32_t own_namespace(void)
 		       (uint32_t)st.st_ino;
 }
 
+/* Otherwise a refused program is checked again, each step written down: that may take 10 s. */
+static void log_statistics(struct calls_bpf *s)
+{
+	static char text[1 << 14];
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, s->obj)
+	{
+		bpf_program__set_log_level(program, LOG_STATISTICS);
+		bpf_program__set_log_buf(program, text, sizeof text);
+	}
+}
+
 static void configure(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	struct calls_bpf *s = p->skeleton;
 
+	if (!getenv("GPUTRACK_BPF_LOG"))
+		log_statistics(s);
 	s->rodata->everyone = options->everyone;
 	s->rodata->selects = options->selects;
 	s->rodata->no_children = options->no_children;
