@@ -6,12 +6,13 @@ usage: tests/run.py BUILD_DIR [PART...]
 
 PART selects the tests that have it in their name (unit/live, golden/ci, e2e/run/every_exit_status).
 The tests under a sanitizer run when PART starts with its name (address, thread/guest) or there is
-none. JOBS says how many run at once; by default one more than there are CPUs, because many tests wait.
+none. JOBS says how many run at once; by default two more than there are CPUs, because many tests wait.
 """
 import atexit
 import collections
 import difflib
 import importlib.util
+import itertools
 import json
 import os
 import pathlib
@@ -124,7 +125,7 @@ def run_golden(build, group, names):
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace")
     case, failed, begun, stray = None, False, time.time(), ""
-    for line in [*process.stdout, "end"]:
+    for line in itertools.chain(process.stdout, ["end"]):
         word, _, name = line.strip().partition(" ")
         if word not in ("ok", "FAIL", "end"):
             if case and case[1] == "fail":
@@ -452,7 +453,7 @@ def main():
         sys.exit(1)
     times = build / "test-times.json"  # how long each took last time: only the order depends on it
     known = json.loads(times.read_text()) if times.exists() else {}
-    workers = int(os.environ.get("JOBS") or CPUS + 1)
+    workers = int(os.environ.get("JOBS") or CPUS + 2)
     run_all(in_order(jobs, known), workers, count)
     times.write_text(json.dumps({**known, **count.seconds}))
     count.report(workers)

@@ -54,12 +54,18 @@ def test_a_command_is_not_late(case):
     assert not has_text(case, trace.name, "late", "1")
 
 
+def wait_for_events(attached, pid, count):
+    """Until so many have been recorded: the tracer takes them when it wakes."""
+    while not attached.case.path(f"a.gt/{pid}.trace").exists() or len(attached.events()) < count:
+        time.sleep(0.02)
+
+
 def test_without_its_tracer_a_process_runs_until_it_is_gone(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
     target.tell("a 100")
-    time.sleep(0.5)
+    wait_for_events(attached, target.pid, 1)
     attached.stop(signal.SIGKILL)
     assert only_end(case, "a.gt") == ("running", None, None)
     target.end()
@@ -71,11 +77,11 @@ def test_what_was_created_after_the_last_loss_is_certain(case):
     target = Target(case)
     attached = Attached(case, "-p", target.pid, "--ring-size", "4K")
     target.tell("a 100")
-    time.sleep(0.5)
+    wait_for_events(attached, target.pid, 1)
     os.kill(attached.process.pid, signal.SIGSTOP)  # so that nobody empties the ring
     target.tell("b 500")
     os.kill(attached.process.pid, signal.SIGCONT)
-    time.sleep(0.5)
+    wait_for_events(attached, target.pid, 2)
     target.tell("a 300")
     target.end()
     attached.stop(None)

@@ -176,7 +176,7 @@ def test_python_that_is_loaded_late(case):
         case.skip("there is no libpython")
     script = case.path("caller.py")
     # the first calls come after the time that a new library takes to be seen
-    script.write_text("import sys, time\nsys.argv = ['']\ntime.sleep(0.2)\n" + CALLS, encoding="utf-8")
+    script.write_text("import sys, time\nsys.argv = ['']\ntime.sleep(1)\n" + CALLS, encoding="utf-8")
     program = case.start(case.program("embed_python"), library, script, env=case.small_opencl(),
                          bufsize=0)
     assert read_line(program.stdout) == "ready\n"

@@ -244,7 +244,8 @@ def test_under_attach(case):
     runner = Runner(case, wanted)
     attached = Attached(case, "-p", runner.pid, "--ring-size", "16M")
     after = runner.run()
-    attached.stop(None)
+    status = attached.stop(None)
+    assert status == 0, (status, attached.err)  # otherwise it has not seen all of them
     events, found = events_by_pid(case, "a.gt"), []
     lost = case.report("a.gt", "summary")["lost"]
     assert lost == 0, lost

@@ -114,12 +114,46 @@ static void a_queue_of_scans_is_worked_off_in_steps(void **state)
 	gt_libraries_fini(&l);
 }
 
+static void libraries_that_are_still_queued_at_the_end_are_counted_not_probed(void **state)
+{
+	struct gt_libraries l = { .is_settled = true };
+	struct gt_error error;
+	size_t probed;
+	int scans = 0;
+
+	(void)state;
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	probed = l.dropped[0].count;
+	map_copies(COPIES + 3, COPIES + 10);
+	gt_libraries_queue(&l, (uint32_t)getpid());
+	gt_libraries_end(&l, count_scans, &scans);
+	assert_int_equal(scans, 1);
+	assert_int_equal(l.queue_count, 0);
+	assert_int_equal(l.count, GT_LIBRARIES_OF_PROCESS);
+	assert_int_equal(l.dropped[0].count, probed + 7);
+	assert_int_equal(*l.refusal.text, '\0');
+	gt_libraries_fini(&l);
+
+	/* of a process that could have had some probed, they are named */
+	l = (struct gt_libraries){ .is_settled = true };
+	gt_libraries_queue(&l, (uint32_t)getpid());
+	gt_libraries_end(&l, count_scans, &scans);
+	assert_int_equal(l.probed, 0);
+	assert_int_equal(l.count, GT_LIBRARIES_OF_PROCESS);
+	for (size_t i = 0; i < l.count; i++)
+		assert_true(l.list[i].is_refused);
+	assert_non_null(strstr(l.refusal.text, "/libcuda.so.1 was loaded as recording ended"));
+	assert_true(gt_libraries_was_early(&l, (uint32_t)getpid()));
+	gt_libraries_fini(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_has_a_limited_number_of_libraries_probed),
 		cmocka_unit_test(all_processes_together_have_a_limited_number_of_libraries_probed),
 		cmocka_unit_test(a_queue_of_scans_is_worked_off_in_steps),
+		cmocka_unit_test(libraries_that_are_still_queued_at_the_end_are_counted_not_probed),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -187,6 +187,20 @@ static bool has_probed_enough(const struct gt_libraries *l)
 	return l->pause_at && l->probed >= l->pause_at;
 }
 
+/* Nothing is probed any more: what is not probed by now is missing. */
+static void miss(struct gt_libraries *l, const struct candidate *c)
+{
+	struct gt_library *added = append(l, c->api, c->path, c->pid);
+
+	added->dev = c->st.st_dev;
+	added->ino = c->st.st_ino;
+	added->is_refused = true;
+	if (!*l->refusal.text)
+		gt_error_set(&l->refusal, -ETIME,
+			     "%s was loaded as recording ended: calls into it are not recorded",
+			     c->path);
+}
+
 /* Each file is tried only once. 1: there is no room for it. */
 static int add(struct gt_libraries *l, struct candidate *c)
 {
@@ -197,6 +211,10 @@ static int add(struct gt_libraries *l, struct candidate *c)
 	known = find(l, &c->st);
 	if (!known && l->count >= GT_LIBRARIES_MAX)
 		return 1;
+	if (!known && l->is_over) {
+		miss(l, c);
+		return 0;
+	}
 	if (!known && has_probed_enough(l)) {
 		l->is_unfinished = true;
 		return 0;
@@ -530,6 +548,20 @@ void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, vo
 	l->queue_count -= i;
 	if (i)
 		memmove(l->queue, l->queue + i, l->queue_count * sizeof *l->queue);
+}
+
+void gt_libraries_end(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)
+{
+	struct gt_error unused;
+
+	l->is_over = true;
+	for (size_t i = 0; i < l->queue_count; i++) {
+		size_t known = l->count;
+
+		gt_libraries_scan(l, l->queue[i], &unused);
+		scanned(context, l->queue[i], known);
+	}
+	l->queue_count = 0;
 }
 
 void gt_libraries_everywhere(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)

@@ -64,6 +64,7 @@ struct gt_libraries {
 	size_t probed;   /* files so far … */
 	size_t pause_at; /* … and how many end a scan, with is_unfinished set; 0: none do */
 	bool is_unfinished;
+	bool is_over; /* gt_libraries_end was called */
 	struct gt_plain_program {
 		dev_t dev;
 		ino_t ino;
@@ -127,3 +128,8 @@ void gt_libraries_everywhere(struct gt_libraries *l, gt_scanned_fn *scanned, voi
  * processes fill the ring. The rest stays in the queue.
  */
 void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, void *context);
+/*
+ * Ends probing, and looks at the queued processes a last time: their libraries that are not probed
+ * are marked is_refused, or counted as dropped, because calls into them are missing.
+ */
+void gt_libraries_end(struct gt_libraries *l, gt_scanned_fn *scanned, void *context);

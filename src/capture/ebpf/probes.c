@@ -21,6 +21,7 @@
 
 #include "base/mem.h"
 #include "calls.skel.h"
+#include "capture/ebpf/bpf_log.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/unwind_tables.h"
 
@@ -29,7 +30,6 @@ enum {
 	ATTACH_SESSION = 57,  /* … and BPF_TRACE_UPROBE_SESSION */
 	FLAG_RETURN = 1,      /* BPF_F_UPROBE_MULTI_RETURN */
 	LOOP = 181,           /* BPF_FUNC_loop */
-	LOG_STATISTICS = 4,   /* BPF_LOG_STATS */
 	NEWS_BYTES = 1 << 20, /* some seconds of hundreds of processes a second */
 	CLOSERS = 64,         /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
@@ -61,20 +61,6 @@ struct gt_probes {
 	size_t link_count, link_room;
 };
 
-/* The last message of libbpf and the verifier, for a message of ours. */
-static char last_message[200];
-
-static int keep_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level != LIBBPF_WARN)
-		return 0;
-	if (getenv("GPUTRACK_BPF_LOG"))
-		return vfprintf(stderr, format, args);
-	vsnprintf(last_message, sizeof last_message, format, args);
-	last_message[strcspn(last_message, "\n")] = '\0';
-	return 0;
-}
-
 /* The namespace of our pids; 0 for the initial one. */
 static uint32_t own_namespace(void)
 {
@@ -85,25 +71,11 @@ static uint32_t own_namespace(void)
 		       (uint32_t)st.st_ino;
 }
 
-/* Otherwise a refused program is checked again, each step written down: that may take 10 s. */
-static void log_statistics(struct calls_bpf *s)
-{
-	static char text[1 << 14];
-	struct bpf_program *program;
-
-	bpf_object__for_each_program(program, s->obj)
-	{
-		bpf_program__set_log_level(program, LOG_STATISTICS);
-		bpf_program__set_log_buf(program, text, sizeof text);
-	}
-}
-
 static void configure(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	struct calls_bpf *s = p->skeleton;
 
-	if (!getenv("GPUTRACK_BPF_LOG"))
-		log_statistics(s);
+	gt_bpf_log_shorten(s->obj);
 	s->rodata->everyone = options->everyone;
 	s->rodata->selects = options->selects;
 	s->rodata->no_children = options->no_children;
@@ -267,8 +239,7 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 		free(p);
 		return e;
 	}
-	libbpf_set_print(keep_message);
-	last_message[0] = '\0';
+	gt_bpf_log_begin();
 	p->unwinding = options->unwinding;
 	p->has_python = options->python;
 	if (p->unwinding == GT_UNWIND_AUTO &&
@@ -299,7 +270,7 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 		e = attach_followers(p);
 	}
 	if (e) {
-		gt_obstacle_after(&p->surroundings, e, what, last_message, error);
+		gt_obstacle_after(&p->surroundings, e, what, gt_bpf_log_last(), error);
 		gt_probes_free(p);
 		return e;
 	}

@@ -336,10 +336,27 @@ bool gt_tracer_has_python(const struct gt_tracer *t)
 	return t->pythons.probes;
 }
 
+/* Calls of the process may be missing, whose libraries were not all probed when all ended. */
+static void on_missed(void *context, uint32_t pid, size_t known)
+{
+	struct gt_tracer *t = context;
+	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
+
+	if (p && gt_libraries_was_early(&t->libraries, pid)) {
+		p->contexts.has_unseen = true;
+		gt_traced_late(p);
+	}
+}
+
 void gt_tracer_stop(struct gt_tracer *t)
 {
 	t->stopped = true;
 	gt_probes_stop(t->probes);
+	if (t->mapwatch.count)
+		take_mappings(t);
+	else
+		look_everywhere(t);
+	gt_libraries_end(&t->libraries, on_missed, t);
 	/* twice: a record may have been incomplete the first time */
 	gt_tracer_drain(t);
 	usleep(1000);

@@ -382,6 +382,7 @@ static void follow(struct attach *a)
 		}
 	}
 	gt_tracer_stop(a->tracer);
+	warn_of_libraries(a);
 }
 
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
