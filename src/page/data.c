@@ -479,7 +479,7 @@ static void phases_json(const struct gt_page *h, struct gt_json *j)
 
 		if (!h->phase_ns[i])
 			continue;
-		text = gt_phase_text(h->recording, i);
+		text = gt_recording_phase_text(h->recording, i);
 		gt_json_object(j, NULL);
 		gt_json_text(j, "name", text);
 		gt_json_int(j, "time_ns", since_start(h, h->phase_ns[i]));
