@@ -40,9 +40,9 @@ struct settings {
 	struct gt_choices analyses;
 	int format, sort, color;
 	uint64_t top;
-	const char *at;
+	const char *at, *from, *to;
 	enum gt_when when; /* and at_ns: what `at` says */
-	uint64_t at_ns;
+	uint64_t at_ns, from_ns, to_ns;
 	bool show_held;
 	struct gt_input input;
 	struct gt_fail_options fail;
@@ -81,6 +81,13 @@ static const struct gt_option options[] = {
 	  .help = "the moment that memory is about: peak (the default), oom (when memory ran out; "
 		  "the default if the program stopped there), end (after the last call), or "
 		  "seconds since the start, as 12.5" },
+	{ .name = "from", .argument = "SECONDS", .type = GT_OPTION_TEXT, AT(from),
+	  .local = GT_LOCAL_YES,
+	  .help = "where the range begins, in seconds since the start: what happened after that "
+		  "moment (default: the start)" },
+	{ .name = "to", .argument = "SECONDS", .type = GT_OPTION_TEXT, AT(to),
+	  .local = GT_LOCAL_YES,
+	  .help = "where the range ends: what happened up to that moment (default: the end)" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
 	GT_FAIL_OPTIONS(struct settings),
 	GT_SHOW_HELD_OPTION(AT(show_held)),
@@ -145,12 +152,41 @@ static bool has_trait(const struct settings *s, enum gt_analysis_trait trait)
 	return false;
 }
 
+/* "12.5", "12.5 s"; false for anything else. */
+static bool read_seconds(const char *text, uint64_t *time_ns)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "s") && strcmp(end, " s")) || !(seconds >= 0) ||
+	    seconds > 1e9)
+		return false;
+	*time_ns = (uint64_t)(seconds * 1e9 + 0.5);
+	return true;
+}
+
+/* 0, or the exit status after a message. */
+static int read_range(struct settings *s)
+{
+	const struct {
+		const char *name, *text;
+		uint64_t *time_ns;
+	} ends[] = { { "from", s->from, &s->from_ns }, { "to", s->to, &s->to_ns } };
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends[i].text && !read_seconds(ends[i].text, ends[i].time_ns))
+			return gt_syntax_wrong(&gt_report_syntax,
+					       "--%s %s: give seconds since the start",
+					       ends[i].name, ends[i].text);
+	if (s->to && s->to_ns <= s->from_ns)
+		return gt_syntax_wrong(&gt_report_syntax, "--to %s is not after --from %s", s->to,
+				       s->from ? s->from : "0");
+	return 0;
+}
+
 /* 0, or the exit status after a message. */
 static int read_moment(struct settings *s)
 {
-	char *end;
-	double seconds;
-
 	if (!s->at)
 		return 0;
 	for (size_t i = GT_AT_PEAK; i < sizeof when_names / sizeof *when_names; i++)
@@ -158,14 +194,11 @@ static int read_moment(struct settings *s)
 			s->when = (enum gt_when)i;
 			return 0;
 		}
-	seconds = strtod(s->at, &end);
-	if (end == s->at || (*end && strcmp(end, "s") && strcmp(end, " s")) || !(seconds >= 0) ||
-	    seconds > 1e9)
+	if (!read_seconds(s->at, &s->at_ns))
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "--at %s: give peak, oom, end, or seconds since the start",
 				       s->at);
 	s->when = GT_AT_TIME;
-	s->at_ns = (uint64_t)(seconds * 1e9);
 	return 0;
 }
 
@@ -176,8 +209,15 @@ static int check(struct settings *s)
 	char with[128];
 	int status = read_moment(s);
 
+	if (!status)
+		status = read_range(s);
 	if (status)
 		return status;
+	if (gt_option_needs(&gt_report_syntax, "from", has_trait(s, GT_TAKES_RANGE),
+			    gt_analyses_with(with, GT_TAKES_RANGE)) ||
+	    gt_option_needs(&gt_report_syntax, "to", has_trait(s, GT_TAKES_RANGE),
+			    gt_analyses_with(with, GT_TAKES_RANGE)))
+		return GT_EXIT_USAGE;
 	if (gt_option_needs(&gt_report_syntax, "at", has_trait(s, GT_TAKES_MOMENT),
 			    gt_analyses_with(with, GT_TAKES_MOMENT)))
 		return GT_EXIT_USAGE;
@@ -224,6 +264,8 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 			     .sort = (enum gt_sort)s->sort,
 			     .at = s->when,
 			     .at_ns = s->at_ns,
+			     .from_ns = s->from_ns,
+			     .to_ns = s->to_ns,
 			     .show_held = s->show_held,
 			     .no_held = s->input.no_held,
 			     .tick = gt_progress_tick };

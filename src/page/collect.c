@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "page/lives.h"
 #include "page/page.h"
 #include "page/rows.h"
 #include "replay/replay.h"
@@ -13,7 +14,8 @@ enum {
 	KIND_ROWS = 4096,
 	SET_TOTAL_ROWS = 2048, /* of one process */
 	SET_KIND_ROWS = 512,
-	TRACKS = 64,
+	LIFE_CELLS = 1 << 19,
+	SET_LIFE_CELLS = 1 << 16,
 	SERIES_MAX = 64,
 	SAMPLES_MOST = 4096, /* points of one series */
 };
@@ -107,7 +109,7 @@ static int most_first(const void *a, const void *b, void *ranking)
 
 void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks)
 {
-	size_t count = rows->count;
+	size_t count = rows->count, marked = 0;
 	uint32_t *list;
 
 	if (count <= most) {
@@ -115,36 +117,22 @@ void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks)
 			marks[i] = true;
 		return;
 	}
-	list = gt_alloc(count * sizeof *list);
-	for (size_t i = 0; i < count; i++)
-		list[i] = (uint32_t)i;
-	for (int k = 0; k < KEY_COUNT; k++) {
+	list = gt_alloc(KEY_COUNT * count * sizeof *list);
+	for (size_t k = 0; k < KEY_COUNT; k++) {
 		struct ranking ranking = { rows, keys[k] };
 
-		qsort_r(list, count, sizeof *list, most_first, &ranking);
-		for (size_t i = 0;
-		     i < most / KEY_COUNT && value_of(gt_page_row(rows, list[i]), keys[k]); i++)
-			marks[list[i]] = true;
+		for (size_t i = 0; i < count; i++)
+			list[k * count + i] = (uint32_t)i;
+		qsort_r(list + k * count, count, sizeof *list, most_first, &ranking);
+	}
+	/* the first by each measure, the second by each, … */
+	for (size_t i = 0; i < count * KEY_COUNT && marked < most; i++) {
+		uint32_t row = list[i % KEY_COUNT * count + i / KEY_COUNT];
+
+		marked += !marks[row];
+		marks[row] = true;
 	}
 	free(list);
-}
-
-static void choose_tracks(struct gt_page *h, const struct gt_ledger *l)
-{
-	bool *marks = gt_alloc((l->site_count + 1) * sizeof *marks);
-	struct gt_page_rows rows;
-	size_t room = 0;
-
-	gt_page_rows_init(&rows, l, h->frames, NULL);
-	gt_page_pick(&rows, TRACKS, marks);
-	for (size_t i = 0; i < rows.count; i++)
-		if (marks[i]) {
-			GT_GROW(h->tracks, h->track_count, room);
-			h->tracks[h->track_count++] =
-				gt_page_row_key(h->frames, gt_page_row(&rows, i));
-		}
-	gt_page_rows_fini(&rows);
-	free(marks);
 }
 
 static void choose_range(const struct survey *s, const struct gt_ledger *l)
@@ -218,7 +206,8 @@ static void set_init(struct gt_page *h, uint32_t pid, uint64_t events)
 	gt_time_series_init_span(&set->totals, TOTALS, pid ? SET_TOTAL_ROWS : TOTAL_ROWS, &span);
 	gt_time_series_init_span(&set->kinds, 2 * h->kind_count, pid ? SET_KIND_ROWS : KIND_ROWS,
 				 &span);
-	set->tracks = gt_alloc(set->kinds.row_max * h->track_count * sizeof *set->tracks);
+	set->lives = gt_alloc(sizeof *set->lives);
+	gt_page_lives_init(set->lives, set->kinds.row_max, pid ? SET_LIFE_CELLS : LIFE_CELLS);
 }
 
 static void choose_sets(const struct survey *s, const struct gt_ledger *l)
@@ -243,54 +232,19 @@ struct filling {
 	struct gt_page_set *set;
 };
 
-/* Finds the tracks of sites that are new. */
-static void find_tracked(const struct gt_page *h, struct gt_page_set *set,
-			 const struct gt_ledger *l)
-{
-	for (; set->known_sites < l->site_count; set->known_sites++) {
-		uint64_t key = gt_page_row_key(h->frames, &l->sites[set->known_sites]);
-		size_t track = 0;
-
-		while (track < h->track_count && h->tracks[track] != key)
-			track++;
-		if (track == h->track_count)
-			continue;
-		GT_GROW(set->tracked, set->tracked_count, set->tracked_room);
-		set->tracked[set->tracked_count++] =
-			(struct gt_page_tracked){ (uint32_t)set->known_sites, (uint32_t)track };
-	}
-}
-
-/* Saves how the open row ends for each track. */
-static void save_tracks(void *context, const struct gt_ledger *l)
-{
-	const struct filling *f = context;
-	const struct gt_page *h = f->page;
-	struct gt_page_state *row;
-
-	if (!f->set->kinds.count)
-		return;
-	find_tracked(h, f->set, l);
-	row = &f->set->tracks[(f->set->kinds.count - 1) * h->track_count];
-	for (size_t i = 0; i < h->track_count; i++)
-		row[i] = (struct gt_page_state){ 0 };
-	for (size_t i = 0; i < f->set->tracked_count; i++) {
-		const struct gt_site *site = &l->sites[f->set->tracked[i].site];
-		struct gt_page_state *state = &row[f->set->tracked[i].track];
-
-		state->bytes += site->bytes_live - site->bytes_gone;
-		state->count += site->live - site->gone;
-	}
-}
-
 static void begin_moment(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	struct gt_page_set *set = ((const struct filling *)context)->set;
 
-	if (gt_time_series_begins_row(&set->kinds, time_ns))
-		save_tracks(context, l);
 	gt_time_series_advance(&set->kinds, time_ns);
 	gt_time_series_advance(&set->totals, time_ns);
+	set->lives->lives.ledger = l;
+	set->lives->lives.now = (uint32_t)(set->kinds.count - 1);
+}
+
+static void end_rows(void *context, const struct gt_ledger *l)
+{
+	gt_lives_end(&((const struct filling *)context)->set->lives->lives);
 }
 
 /* `function` GT_FN_NONE: anything may have changed; otherwise what that function can affect. */
@@ -372,11 +326,12 @@ static void fill_sets(struct gt_page *h, struct gt_frames *held, gt_tick_fn *tic
 						 .growth = true,
 						 .samples = true,
 						 .held = held,
+						 .observer = &h->sets[i].lives->lives.observer,
 						 .before = begin_moment,
 						 .each = take_event,
 						 .ended = process_ended,
 						 .sampled = i ? NULL : take_sample,
-						 .last = save_tracks,
+						 .last = end_rows,
 						 .context = &filling[i],
 						 .tick = tick };
 	}
@@ -401,7 +356,6 @@ struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *frames,
 						  .tick = tick });
 	choose_range(&s, l);
 	choose_kinds(h, l);
-	choose_tracks(h, l);
 	choose_sets(&s, l);
 	gt_ledger_free(l);
 	free(s.events);
@@ -415,14 +369,13 @@ void gt_page_free(struct gt_page *h)
 		gt_ledger_free(h->sets[i].ledger);
 		gt_time_series_fini(&h->sets[i].totals);
 		gt_time_series_fini(&h->sets[i].kinds);
-		free(h->sets[i].tracks);
-		free(h->sets[i].tracked);
+		gt_page_lives_fini(h->sets[i].lives);
+		free(h->sets[i].lives);
 	}
 	for (size_t i = 0; i < h->sample_count; i++)
 		gt_trail_fini(&h->samples[i].trail);
 	free(h->samples);
 	free(h->phase_ns);
 	free(h->kinds);
-	free(h->tracks);
 	free(h);
 }

@@ -8,6 +8,7 @@
 #include "replay/head.h"
 #include "page/page.h"
 #include "page/encode.h"
+#include "page/lives.h"
 #include "page/memory.h"
 #include "page/shortage.h"
 #include "judge/residue.h"
@@ -19,6 +20,7 @@
 #include "page/unreleased.h"
 
 enum { ROWS_MAX = 4000, SET_ROWS_MAX = 600, PARTS_MAX = 64, MISTAKES_MAX = 200, PHASES_MAX = 256 };
+enum { LIVES_BYTES = 1400000, SET_LIVES_BYTES = 500000 }; /* compressed; as text a third more */
 
 /* One set being written. */
 struct writing {
@@ -31,6 +33,7 @@ struct writing {
 	struct gt_page_rows rows;
 	bool *marks;       /* by row: it is in the page */
 	uint32_t *numbers; /* by row: the page's number */
+	uint32_t number_count;
 };
 
 static int64_t since_start(const struct gt_page *h, uint64_t time_ns)
@@ -110,17 +113,6 @@ static void sums_json(struct writing *w)
 	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->page, l->peak_ns) : 0);
 	gt_json_uint(j, "objects", l->peak_live);
 	gt_json_end(j);
-}
-
-/* The track of a row, or -1. */
-static int64_t track_of(const struct gt_page *h, const struct gt_site *s)
-{
-	uint64_t key = gt_page_row_key(h->frames, s);
-
-	for (size_t i = 0; i < h->track_count; i++)
-		if (h->tracks[i] == key)
-			return (int64_t)i;
-	return -1;
 }
 
 static size_t kind_of(const struct gt_page *h, const struct gt_site *s)
@@ -218,7 +210,6 @@ static void row_json(struct writing *w, size_t row)
 	gt_json_uint(j, NULL, s->bytes_peak);
 	gt_json_int(j, NULL, since_start(w->page, s->first_ns));
 	gt_json_int(j, NULL, since_start(w->page, s->last_ns));
-	gt_json_int(j, NULL, track_of(w->page, s));
 	gt_json_uint(j, NULL, s->held);
 	gt_json_uint(j, NULL, fates->count[GT_FATE_LEAKED]);
 	gt_json_uint(j, NULL, fates->bytes[GT_FATE_LEAKED]);
@@ -272,6 +263,7 @@ static void sites_json(struct writing *w)
 		rest.bytes_total += s->bytes_total;
 	}
 	gt_json_end(j);
+	w->number_count = number;
 	gt_json_object(j, "rest");
 	gt_json_uint(j, "sites", w->rows.count - number);
 	gt_json_uint(j, "leaked", leaked);
@@ -283,6 +275,48 @@ static void sites_json(struct writing *w)
 	gt_json_uint(j, "created", rest.created);
 	gt_json_uint(j, "total_bytes", rest.bytes_total);
 	gt_json_end(j);
+}
+
+/* Numbers the stacks of a row as parts_json does: those beyond the limit count as the biggest. */
+static void number_stacks(struct writing *w, size_t row, struct gt_page_life_numbers *numbers)
+{
+	uint32_t found[PARTS_MAX];
+	size_t count = 0;
+
+	for (uint32_t i = w->rows.first_of[row]; i < w->rows.first_of[row + 1]; i++) {
+		uint32_t site = w->rows.sites[i], stack;
+		size_t k = 0;
+
+		numbers->sites[site] = w->numbers[row];
+		stack = count < PARTS_MAX ?
+				gt_page_stack(w->names, w->set->ledger->sites[site].stack) :
+				found[0];
+		while (k < count && found[k] != stack)
+			k++;
+		if (k == count && count < PARTS_MAX)
+			found[count++] = stack;
+		numbers->stacks[site] = found[k < count ? k : 0];
+	}
+}
+
+static void lives_json(struct writing *w, size_t bytes_max)
+{
+	size_t count = w->set->ledger->site_count;
+	struct gt_page_life_numbers numbers = {
+		.sites = gt_alloc((count + 1) * sizeof *numbers.sites),
+		.stacks = gt_alloc((count + 1) * sizeof *numbers.stacks),
+		.names = w->names,
+		.recording = w->page->recording,
+	};
+
+	for (size_t i = 0; i < count; i++)
+		numbers.sites[i] = w->number_count;
+	for (size_t i = 0; i < w->rows.count; i++)
+		if (w->marks[i])
+			number_stacks(w, i, &numbers);
+	gt_page_lives_json(w->json, w->set->lives, &numbers, bytes_max);
+	free(numbers.sites);
+	free(numbers.stacks);
 }
 
 static void growth_json(struct writing *w)
@@ -312,14 +346,6 @@ static void growth_json(struct writing *w)
 	}
 	gt_json_end(j);
 	free(rises);
-}
-
-static void tracks_json(struct writing *w)
-{
-	gt_json_array(w->json, "tracks");
-	for (size_t i = 0; i < w->page->track_count; i++)
-		gt_page_track_json(w->json, w->page, w->set, i);
-	gt_json_end(w->json);
 }
 
 static void call_json(struct writing *w, uint16_t function, uint32_t stack, bool has_result,
@@ -434,6 +460,14 @@ static void mistakes_json(struct writing *w)
 	gt_json_end(j);
 }
 
+/* The room of a set's matrix of lives: with all others it must fit a page. */
+static size_t life_bytes(const struct gt_page *h, const struct gt_page_set *set)
+{
+	if (set->pid)
+		return SET_LIVES_BYTES / (h->set_count - 1);
+	return h->set_count > 1 ? LIVES_BYTES - SET_LIVES_BYTES : LIVES_BYTES;
+}
+
 static void set_json(struct writing *w)
 {
 	struct gt_ledger *l = w->set->ledger;
@@ -454,7 +488,7 @@ static void set_json(struct writing *w)
 	totals_json(w);
 	kinds_json(w);
 	sites_json(w);
-	tracks_json(w);
+	lives_json(w, life_bytes(w->page, w->set));
 	sites = (struct gt_page_sites){ &w->rows, w->marks, w->numbers };
 	gt_page_leaks_json(w->json, &w->view, w->names, &sites);
 	gt_page_shortage_json(w->json, &w->view, w->names);

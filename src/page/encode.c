@@ -54,30 +54,6 @@ void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_ti
 	free(bytes);
 }
 
-void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct gt_page_set *set,
-			size_t track)
-{
-	size_t rows = set->kinds.count, before = 0;
-	uint8_t *bytes = gt_alloc(rows * 3 * GT_VARINT_MAX + 1), *at = bytes;
-	struct gt_page_state last = { 0, 0 };
-
-	for (size_t i = 0; i < rows; i++) {
-		struct gt_page_state now = set->tracks[i * h->track_count + track];
-
-		now.bytes = gt_page_number(now.bytes);
-		now.count = gt_page_number(now.count);
-		if (now.bytes == last.bytes && now.count == last.count)
-			continue;
-		at = gt_put_varint(at, i + 1 - before);
-		at = gt_put_varint(at, gt_delta(last.bytes, now.bytes));
-		at = gt_put_varint(at, gt_delta(last.count, now.count));
-		before = i + 1;
-		last = now;
-	}
-	gt_json_base64(j, NULL, bytes, (size_t)(at - bytes));
-	free(bytes);
-}
-
 void gt_page_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t)
 {
 	size_t words = t->count * (t->width + 1);

@@ -4,8 +4,7 @@
  *
  * Rows are base64 of variable-length integers. Times: the differences. A channel: for each row the
  * zigzag difference of its last value, then how far the lowest lies below it and the highest above.
- * A track: for each row in which it changed how many rows after the one before (the first: from row
- * -1), then the zigzag differences of bytes and count. Values beyond 2^53 - 1 are written as that.
+ * Values beyond 2^53 - 1 are written as that.
  */
 #pragma once
 
@@ -19,8 +18,6 @@ void gt_page_times_json(struct gt_json *j, const char *key, const struct gt_time
 /* null for a channel that is 0 throughout. */
 void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
 			  size_t channel);
-void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct gt_page_set *set,
-			size_t track);
 /* A trail's points, x and its values for each, as 64-bit little-endian numbers; null for none. */
 void gt_page_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);
 /* The resource tracker's metrics of each process, or why they cannot be shown. */

@@ -3,8 +3,8 @@
  * page.h - a recording as one page that opens from disk: collecting its data, and writing it.
  *
  * The size of a page depends on its resolution, not on the number of events: it has rows over time
- * (ledger/time_series.h) of the totals, the kinds and the biggest call sites, the sums of a limited
- * number of call sites, and each stack, frame and name once.
+ * (ledger/time_series.h) of the totals and the kinds, a matrix of lives (page/lives.h), the sums of a
+ * limited number of call sites, and each stack, frame and name once.
  */
 #pragma once
 
@@ -26,14 +26,7 @@ struct gt_page_kind {
 	uint8_t api, kind;
 };
 
-/* A site of a set's ledger that is part of a track: a row (page/rows.h) with values over time. */
-struct gt_page_tracked {
-	uint32_t site, track;
-};
-
-struct gt_page_state {
-	uint64_t bytes, count;
-};
+struct gt_page_lives;
 
 /* One view of the recording: all its processes, or one. */
 struct gt_page_set {
@@ -41,10 +34,7 @@ struct gt_page_set {
 	struct gt_ledger *ledger;     /* finished, with growth */
 	struct gt_time_series totals; /* device bytes, host bytes, objects */
 	struct gt_time_series kinds;  /* bytes, objects of each kind */
-	struct gt_page_state *tracks; /* by row of `kinds`, then by track: how the row ends */
-	struct gt_page_tracked *tracked;
-	size_t tracked_count, tracked_room;
-	size_t known_sites; /* of the ledger's, that are in `tracked` if they have a track */
+	struct gt_page_lives *lives;
 };
 
 /* A sampled metric: values over seconds since the start. */
@@ -65,8 +55,6 @@ struct gt_page {
 	struct gt_page_kind *kinds;
 	size_t kind_count;
 	bool takes[GT_KIND_COUNT]; /* the end of one may end resources of any other kind */
-	uint64_t *tracks;          /* keys of rows */
-	size_t track_count;
 	struct gt_page_samples *samples;
 	size_t sample_count, sample_room;
 	uint64_t *phase_ns; /* by phase: its first event; 0: none */
@@ -97,6 +85,6 @@ bool gt_page_is_built(void);
 void gt_page_begin(FILE *out, enum gt_page_origin origin);
 void gt_page_end(FILE *out);
 
-/* Marks the rows that are biggest in any respect, at most about `most` of them. */
+/* Marks the rows that are biggest in any respect, at most `most` of them. */
 struct gt_page_rows;
 void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks);

@@ -46,6 +46,7 @@ struct gt_view {
 	enum gt_sort sort;                /* of call sites */
 	enum gt_when at;                  /* for analyses of a moment */
 	uint64_t at_ns;                   /* of GT_AT_TIME: since the recording's start */
+	uint64_t from_ns, to_ns;          /* likewise, of a range: after, and up to; 0: unlimited */
 	bool show_held;                   /* list what libraries hold (held.h) */
 	bool no_held;                     /* what libraries hold counts as leaked */
 	const struct gt_verdict *verdict; /* NULL: no limits were set */

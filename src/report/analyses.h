@@ -22,6 +22,7 @@ enum gt_analysis_trait {
 	GT_TAKES_SORT = 1 << 7,   /* heeds v->sort */
 	GT_LISTS_PLACES = 1 << 8, /* heeds --by */
 	GT_TAKES_MOMENT = 1 << 9, /* heeds v->at */
+	GT_TAKES_RANGE = 1 << 10, /* heeds v->from_ns and v->to_ns */
 };
 
 enum gt_form {

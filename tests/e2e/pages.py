@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """pages.py - makes the page of a recording, opens it in a browser, and reads its data."""
+import base64
 import json
 import re
+import zlib
 
 
 def recordings(case):
@@ -35,3 +37,48 @@ def data_of(path):
     found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert len(found) == 1, "names have ended the data's element"
     return json.loads(found[0])
+
+
+def varints(data):
+    value, shift = 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value, shift = 0, 0
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
+
+
+class Lives:
+    """The matrix of lives of a set, as src/page/lives_json.c writes it.
+
+    cells: (origin, born, ended or None, count, bytes), in steps; times: when each step ends, in ns.
+    """
+    COLUMNS = ("site", "stack", "process", "place", "tid", "phase", "size", "cells")
+
+    def __init__(self, of_set):
+        raw = of_set["lives"]
+        words = varints(zlib.decompress(base64.b64decode(raw["packed"])))
+        table = [[next(words) for _ in range(raw["origins"])] for _ in self.COLUMNS]
+        born, life, count, more = ([next(words) for _ in range(raw["cells"])] for _ in range(4))
+        assert next(words, None) is None
+        self.origins = [dict(zip(self.COLUMNS, row)) for row in zip(*table)]
+        self.cells, site, at = [], 0, 0
+        for origin in self.origins:
+            site += origin["site"]
+            origin["site"], step = site, 0
+            for i in range(at, at + origin["cells"]):
+                step += born[i]
+                size = unzigzag(more[i]) + (count[i] * origin["size"] if raw["detail"] == "size" else 0)
+                self.cells.append((origin, step, step + life[i] - 1 if life[i] else None, count[i], size))
+            at += origin["cells"]
+        now, rows = 0, []
+        for step in varints(base64.b64decode(of_set["kind_rows"]["times"])):
+            now += step
+            rows.append(now)
+        width = 1 << raw["shift"]
+        self.times = [rows[min(i + width, len(rows)) - 1] for i in range(0, len(rows), width)]

@@ -137,6 +137,19 @@ export function momentLine(chart, time, stroke, dash, text) {
   ctx.restore();
 }
 
+/* A range of time, darker than what is around it. */
+export function timeBand(chart, from, to, stroke) {
+  const { ctx, bbox } = chart;
+  const inside = (x) => Math.min(Math.max(x, bbox.left), bbox.left + bbox.width);
+  const left = inside(chart.valToPos(from, "x", true)), right = inside(chart.valToPos(to, "x", true));
+  ctx.save();
+  ctx.fillStyle = withAlpha(stroke, 0.16);
+  ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
+  ctx.restore();
+  momentLine(chart, from, stroke, []);
+  momentLine(chart, to, stroke, []);
+}
+
 /* Opaque, so that what lies behind in the stack does not shine through. */
 export function mixed(rgb) {
   return mix(rgb, color("paper"), 0.62);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // data.js - what the page carries, unpacked: rows over time, call sites, stacks.
+import { Lives, inflate } from "./lives.js";
 import { lastPart } from "./format.js";
+import { siteWeights } from "./weights.js";
 
 /* The order of a site's numbers, as src/page/data.c writes them. */
 const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
-  "mostBytes", "first", "last", "track", "held", "leaked", "leakedBytes", "unreleased",
+  "mostBytes", "first", "last", "held", "leaked", "leakedBytes", "unreleased",
   "unreleasedBytes", "place", "stackCount", "parts"];
 /* The same of one of several stacks of a site. */
 const PART = ["stack", "leaked", "leakedBytes", "unreleased", "unreleasedBytes", "peak",
@@ -46,17 +48,6 @@ function unpackChannel(base64, count) {
     high[i] = now + words.next().value;
   }
   return { low, high, last, empty: false };
-}
-
-function unpackTrack(base64) {
-  const rows = [], bytes = [], counts = [], words = varints(base64);
-  let row = -1, size = 0, count = 0;
-  for (let step = words.next(); !step.done; step = words.next()) {
-    rows.push(row += step.value);
-    bytes.push(size += unzigzag(words.next().value));
-    counts.push(count += unzigzag(words.next().value));
-  }
-  return { rows, bytes, counts };
 }
 
 /* The last index whose value is at most `value`; -1 for none. */
@@ -126,7 +117,7 @@ class RecordingSet {
       onDevice: kind.memory === "device" || kind.memory === "shared",
       bytes: unpackChannel(kind.bytes, this.rowTimes.length),
       objects: unpackChannel(kind.objects, this.rowTimes.length) }));
-    this.tracks = raw.tracks.map(unpackTrack);
+    this.lives = raw.lives.bytes ? new Lives(raw.lives, raw.lives.bytes, this.rowTimes) : null;
     this.sites = raw.sites.map((numbers, index) => {
       const site = Object.fromEntries(SITE.map((name, i) => [name, numbers[i]]));
       return Object.assign(site, { index, kind: this.kinds[site.kind],
@@ -148,37 +139,34 @@ class RecordingSet {
     return parts.length ? parts : [site];
   }
 
-  /* What the site of a track held when row `row` ended. */
-  trackAt(track, row) {
-    const t = this.tracks[track], at = t ? indexUpTo(t.rows, row) : -1;
-    return at < 0 ? { bytes: 0, count: 0 } : { bytes: t.bytes[at], count: t.counts[at] };
-  }
-
-  /* What was alive at a moment: by kind and by site, and how exact that is. */
-  at(time) {
-    const row = indexUpTo(this.rowTimes, time), sites = [];
-    const kinds = this.kinds.map((kind) => ({ kind, bytes: row < 0 ? 0 : kind.bytes.last[row],
-      count: row < 0 ? 0 : kind.objects.last[row] }));
-    for (const site of this.sites) {
-      const now = site.track < 0 ? null : this.trackAt(site.track, row);
-      if (now && now.count)
-        sites.push({ site, bytes: now.bytes, count: now.count });
-    }
-    return { time: row < 0 ? 0 : this.rowTimes[row], kinds, sites, exact: this.exact };
+  /*
+   * What was alive at a moment: by kind, and by site as of the last step before it. Sites that are
+   * not in the page are `rest`.
+   */
+  at(time, filter = null) {
+    const step = this.lives ? this.lives.stepAt(time) : -1;
+    const row = this.lives ? (step < 0 ? -1 : this.lives.rowOf(step)) : indexUpTo(this.rowTimes, time);
+    const { sites, rest, note } = siteWeights(this, { what: "moment", to: time }, filter);
+    const kinds = this.kinds.map((kind) => ({ kind, bytes: row < 0 || filter ? 0 : kind.bytes.last[row],
+      count: row < 0 || filter ? 0 : kind.objects.last[row] }));
+    if (filter)
+      for (const { site, bytes, count } of sites) {
+        kinds[site.kind.index].bytes += bytes;
+        kinds[site.kind.index].count += count;
+      }
+    return { time: row < 0 ? 0 : this.rowTimes[row], kinds, sites, note,
+      rest: filter ? rest : null, isBefore: row < 0 };
   }
 
   /* At the peak every site's share is known exactly; sites that are not in the page are `rest`. */
-  atPeak() {
-    const kinds = this.kinds.map((kind) => ({ kind, bytes: 0, count: 0 })), sites = [];
-    for (const site of this.sites) {
-      if (!site.peak)
-        continue;
-      sites.push({ site, bytes: site.peakBytes, count: site.peak });
-      kinds[site.kind.index].bytes += site.peakBytes;
-      kinds[site.kind.index].count += site.peak;
+  atPeak(filter = null) {
+    const kinds = this.kinds.map((kind) => ({ kind, bytes: 0, count: 0 }));
+    const { sites, rest, note } = siteWeights(this, { what: "peak" }, filter);
+    for (const { site, bytes, count } of sites) {
+      kinds[site.kind.index].bytes += bytes;
+      kinds[site.kind.index].count += count;
     }
-    return { time: this.raw.peak.time_ns / 1e9, kinds, sites, exact: true, peak: true,
-      rest: { bytes: this.raw.rest.peak_bytes, count: this.raw.rest.peak } };
+    return { time: this.raw.peak.time_ns / 1e9, kinds, sites, rest, note, peak: true };
   }
 }
 
@@ -188,6 +176,15 @@ export class PageData {
     this.end = raw.end_ns / 1e9;
     this.stacks = new Map();
     this.sets = [];
+  }
+
+  /* Before anything else: unpacks what is compressed. */
+  async unpack() {
+    await Promise.all((this.raw.sets || []).map(async ({ lives }) => {
+      lives.bytes = await inflate(lives.packed);
+      lives.packed = "";
+    }));
+    return this;
   }
 
   /* Frames of a stack, innermost first. */

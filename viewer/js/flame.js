@@ -5,6 +5,7 @@ import { FlameCanvas } from "./flame_canvas.js";
 import { boxAtPath, boxPath, flameTree, functionOf, functionWords, hasLibraryRuns, layOut,
   sandwichTrees, warmSearch } from "./flame_tree.js";
 import { FlameTable } from "./flame_table.js";
+import { chosenFilter } from "./filterbar.js";
 import { formatCount, formatValue } from "./format.js";
 import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
@@ -105,7 +106,7 @@ export class Flame {
   /* A stack's weight: what is there, and where two moments are compared, what went. */
   weighted() {
     const selection = this.mode === "chosen" ? state.chosen : { what: this.mode };
-    const { stacks, rest, note } = weights(this.set, selection), entries = [];
+    const { stacks, rest, note } = weights(this.set, selection, chosenFilter()), entries = [];
     const field = this.unit === "bytes" ? "bytes" : "count";
     const add = (value, more) => value && entries.push({ ...more, value: Math.max(value, 0), old: Math.max(-value, 0) });
     for (const stack of stacks)

@@ -53,7 +53,7 @@ function gapsOf(data) {
   return gaps;
 }
 
-export function headerContent(data, { pid, pick, theme, live }) {
+export function headerContent(data, { pid, pick, tools, live }) {
   const { recording } = data.raw;
   const apis = [...new Set(data.raw.sets[0].kinds.map((kind) => kind.api))];
   const facts = [endText(recording), recording.started && `started ${recording.started}`,
@@ -61,12 +61,12 @@ export function headerContent(data, { pid, pick, theme, live }) {
     plural(recording.events, "event", "events") + (apis.length ? ` (${apis.join(", ")})` : ""),
     recording.processes.length === 1 ? `pid ${recording.processes[0].pid}` :
       plural(recording.processes.length, "process", "processes")].filter(Boolean);
-  const tools = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",
-    text: "live" }) : null, processPicker(data, pid, pick), theme);
+  const controls = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",
+    text: "live" }) : null, processPicker(data, pid, pick), ...tools);
   return [el("div", { class: "title" },
     el("h1", {}, el("span", { class: "brand", text: "gputrack" }), " ",
       el("span", { class: "command", text: recording.command || recording.path,
-        title: recording.command })), tools),
+        title: recording.command })), controls),
   el("p", { class: "facts", text: facts.join("  ·  ") }), gapList(gapsOf(data))];
 }
 

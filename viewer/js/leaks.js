@@ -116,6 +116,7 @@ function leakTable(title, set, leaks, state, has_fates = false) {
   return new Table(title, leakColumns(set.raw, has_fates), leaks, state, {
     key: (leak) => `${leak.site.stack}:${leak.site.kind.index}:${leak.fate}`,
     open: (leak) => openedLeak(set, leak),
+    siteOf: (leak) => leak.site,
     words: (leak) => {
       if (!words.has(leak))
         words.set(leak, [leak.function, leak.site.kind.name, leak.site.kind.api,

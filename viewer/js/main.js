@@ -4,9 +4,12 @@ import { el, visible } from "./dom.js";
 import { Flame } from "./flame.js";
 import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
+import { RangeView } from "./range.js";
 import { Timeline } from "./timeline.js";
 import { charts } from "./charts.js";
 import { compareHeader, drawComparison } from "./compare.js";
+import { copyButton } from "./copy.js";
+import { filterBar } from "./filterbar.js";
 import { keysButton, listenToKeys } from "./keys.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
@@ -26,6 +29,7 @@ import { isDark, themeButton } from "./theme.js";
 const kept = {
   hiddenKinds: new Set(),
   functions: { ...tableState("total"), isOpen: false },
+  range: tableState("left"),
   leaks: tableState("bytes"),
   held: tableState("bytes"),
   sites: tableState("total"),
@@ -39,11 +43,19 @@ function jump() {
 
 function sectionLinks(main) {
   return [...main.querySelectorAll("section[id]")].map(({ id, ariaLabel }) =>
-    el("a", { href: `#${id}`, text: ariaLabel, on: { click: (event) => {
-      event.preventDefault();
-      state.set({ view: id });
-      jump();
-    } } }));
+    el("a", { href: `#${id}`, text: ariaLabel }));
+}
+
+/* A link within the page keeps the other choices. */
+function followLink(event) {
+  const link = event.target.closest('a[href^="#"]'), view = link?.getAttribute("href").slice(1);
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey)
+    return;
+  event.preventDefault();
+  state.set({ view });
+  jump();
+  if (link.className === "skip")
+    document.getElementById(view).focus();
 }
 
 function nothingTracked() {
@@ -61,11 +73,12 @@ function drawRecording(main) {
     return () => {};
   }
   const set = data.set(state.values.pid), moment = new Moment(set);
-  const timeline = new Timeline(set, kept.hiddenKinds);
-  main.append(...[shortageBanner(set), verdicts(set), timeline.node].filter(Boolean));
-  timeline.node.append(moment.node);
+  const timeline = new Timeline(set, kept.hiddenKinds), range = new RangeView(set, kept.range);
+  main.append(...[shortageBanner(set), verdicts(set), filterBar(), timeline.node].filter(Boolean));
+  timeline.node.append(moment.node, range.node);
   timeline.draw();
   moment.draw();
+  range.draw();
   return () => {
     const flame = new Flame(set, kept.functions), samples = samplesSection(set);
     const metrics = metricsSection(set, kept.metrics), memory = memorySection(set);
@@ -78,10 +91,11 @@ function drawRecording(main) {
   };
 }
 
-const tools = () => [keysButton(), themeButton(draw)];
+const tools = () => [copyButton("Copy link", "Copies this page's address with everything selected: moment, " +
+  "range, filter, search", () => location.href), keysButton(), themeButton(draw)];
 
 function recordingHeader() {
-  return headerContent(data, { pid: state.values.pid, theme: tools(), live: data.live,
+  return headerContent(data, { pid: state.values.pid, tools: tools(), live: data.live,
     pick: (pid) => state.set({ pid, zoom: null, at: "peak", range: null }) }).filter(Boolean);
 }
 
@@ -135,18 +149,19 @@ function draw() {
     setTimeout(finish);
 }
 
-function start() {
+async function start() {
   const raw = JSON.parse(document.getElementById("data").textContent);
-  data = new PageData(raw);
+  data = await new PageData(raw).unpack();
   document.title = visible(raw.tracker ? raw.tracker.path :
     raw.diff ? `${raw.diff.old} → ${raw.diff.new}` :
       raw.recording.command || raw.recording.path) + " – gputrack";
-  data.live = follow((fresh) => {
-    const next = new PageData(fresh);
+  data.live = follow(async (fresh) => {
+    const next = await new PageData(fresh).unpack();
     next.live = next.drawn = true;
     data = next;
     draw();
   });
+  document.addEventListener("click", followLink);
   document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
     `${(raw.new || raw).made_by}. ` + (data.live ? "It fetches new data from the gputrack that serves it." :
       "This page is self-contained and makes no network requests.") }));

@@ -1,81 +1,110 @@
 // SPDX-License-Identifier: MIT
-// moment.js - resources alive at a chosen moment.
+// moment.js - resources alive at the selected moment.
 import { el } from "./dom.js";
 import { kindColor } from "./charts.js";
-import { formatBytes, formatCount, formatKind, formatTime } from "./format.js";
+import { chosenFilter } from "./filterbar.js";
+import { formatBytes, formatCount, formatKind, formatTime, plural } from "./format.js";
 import { placeLine, siteStack } from "./stack.js";
 import { state } from "./state.js";
 
-const SHOWN = 12, NOTHING = { bytes: 0, count: 0 };
+const SHOWN = 12, MORE = 200, NOTHING = { bytes: 0, count: 0 };
+
+function sumOf(list, what) {
+  return list.reduce((sum, one) => sum + one[what], 0);
+}
 
 export class Moment {
   constructor(set) {
     this.set = set;
+    this.shown = SHOWN;
     this.node = el("div", { class: "card moment", aria: { live: "polite" } });
-    state.on(["at"], () => this.draw());
+    state.on(["at", "range", "filter"], () => {
+      this.shown = SHOWN;
+      this.draw();
+    });
   }
 
   draw() {
-    const { at } = state.values, peak = at === "peak" && this.set.raw.peak.bytes > 0;
-    this.show(at === "peak" ? this.set.end : at, peak);
+    const { at, range } = state.values, peak = at === "peak" && this.set.raw.peak.bytes > 0;
+    this.node.hidden = !!range;
+    if (!range)
+      this.show(at === "peak" ? this.set.end : at, peak);
   }
 
   show(time, peak) {
-    const now = peak ? this.set.atPeak() : this.set.at(time);
-    const shown = now.kinds.filter((k) => k.kind.onDevice).reduce((a, k) => a + k.bytes, 0);
-    const device = peak ? this.set.raw.peak.bytes : shown, rest = now.rest || NOTHING;
-    const host = now.kinds.filter((k) => k.kind.memory === "host")
-      .reduce((a, k) => a + k.bytes, 0) + rest.bytes - (device - shown);
-    const count = now.kinds.reduce((a, k) => a + k.count, 0) + rest.count;
+    const filter = chosenFilter(), now = peak ? this.set.atPeak(filter) : this.set.at(time, filter);
+    const shown = sumOf(now.kinds.filter((k) => k.kind.onDevice), "bytes");
+    const device = peak && !filter ? this.set.raw.peak.bytes : shown, rest = now.rest || NOTHING;
+    const host = sumOf(now.kinds.filter((k) => k.kind.memory === "host"), "bytes") + rest.bytes -
+      (device - shown);
+    const count = sumOf(now.kinds, "count") + rest.count;
     const kinds = now.kinds.filter((k) => k.count).sort((a, b) => b.bytes - a.bytes ||
       b.count - a.count);
-    now.sites.sort((a, b) => b.bytes - a.bytes || b.count - a.count);
+    const left = { bytes: sumOf(kinds, "bytes") + rest.bytes - sumOf(now.sites, "bytes"),
+      count: count - sumOf(now.sites, "count") };
     this.node.replaceChildren(
       el("h3", { text: peak ? `At the peak, ${formatTime(now.time, 1e-4)}` :
         `Alive at ${formatTime(time, 1e-4)}` }),
       el("p", { class: "sum" }, el("strong", { text: formatBytes(device) }),
         " of device memory", host ? `, ${formatBytes(host)} of host memory` : "",
-        `, ${formatCount(count)} ${count === 1 ? "resource" : "resources"}`),
+        `, ${plural(count, "resource", "resources")}`),
       el("p", { class: "dim", text: kinds.map((k) => formatKind(k.count, k.kind) +
         (k.bytes ? ` (${formatBytes(k.bytes)})` : "")).join(", ") }),
-      this.list(now, kinds),
-      el("p", { class: "dim small", text: this.precision(now, time) }));
+      this.list(now.sites, left),
+      el("p", { class: "dim small", text: [this.precision(now), now.note].join(" ") }));
   }
 
-  precision(now, time) {
+  precision(now) {
     if (this.set.exact)
       return "Exact: the page contains every change of this recording.";
     if (now.peak)
       return "Exact: the page contains what each call site held at the peak.";
-    if (time < this.set.rowTimes[0])
+    if (now.isBefore)
       return "Nothing had happened yet.";
-    return `Exact as of ${formatTime(now.time, 1e-4)}. The page contains the state at most ` +
-      `every ${formatTime(this.set.rowStep, this.set.rowStep)}, for the ` +
-      `${this.set.tracks.length} largest call sites; the others are combined.`;
+    return `Exact as of ${formatTime(now.time, 1e-4)}: ${stepText(this.set)}.`;
   }
 
-  list(now, kinds) {
-    const most = Math.max(...now.sites.map((s) => s.bytes), 1);
-    const mostCount = Math.max(...now.sites.map((s) => s.count), 1);
-    const inBytes = now.sites.some((s) => s.bytes);
-    const rows = now.sites.slice(0, SHOWN).map((s) => {
-      const bar = el("span", { class: "bar", hidden: inBytes && !s.bytes });
-      bar.style.width = `${inBytes ? s.bytes / most * 100 : s.count / mostCount * 100}%`;
-      bar.style.background = kindColor(s.site.kind.index);
-      return el("li", {}, el("details", {}, el("summary", {},
-        el("span", { class: "num", text: s.bytes ? formatBytes(s.bytes) :
-          formatCount(s.count) }),
-        el("span", { class: "track" }, bar),
-        el("span", { class: "what", text: s.bytes ? formatKind(s.count, s.site.kind) :
-          s.site.kind[s.count === 1 ? "name" : "plural"] }),
-        el("span", { class: "at" }, placeLine(s.site.place))), ...siteStack(s.site)));
-    });
-    const named = (what) => now.sites.slice(0, SHOWN).reduce((a, s) => a + s[what], 0);
-    const all = (what) => kinds.reduce((a, k) => a + k[what], 0) + (now.rest || NOTHING)[what];
-    const left = { bytes: all("bytes") - named("bytes"), count: all("count") - named("count") };
+  row(s, most, mostCount, inBytes) {
+    const bar = el("span", { class: "bar", hidden: inBytes && !s.bytes });
+    bar.style.width = `${Math.max(inBytes ? s.bytes / most : s.count / mostCount, 0) * 100}%`;
+    bar.style.background = kindColor(s.site.kind.index);
+    return el("li", {}, el("details", {}, el("summary", {},
+      el("span", { class: "num", text: s.bytes ? formatBytes(s.bytes) : formatCount(s.count) }),
+      el("span", { class: "track" }, bar),
+      el("span", { class: "what", text: s.bytes ? formatKind(s.count, s.site.kind) :
+        s.site.kind[s.count === 1 ? "name" : "plural"] }),
+      el("span", { class: "at" }, placeLine(s.site.place))), ...siteStack(s.site)));
+  }
+
+  /* The call sites, the biggest first; `left` is what those that are not in the page hold. */
+  list(sites, left) {
+    const most = Math.max(sites[0]?.bytes ?? 0, 1), inBytes = sites.some((s) => s.bytes);
+    const mostCount = sites.reduce((a, s) => Math.max(a, s.count), 1);
+    const rows = sites.slice(0, this.shown).map((s) => this.row(s, most, mostCount, inBytes));
+    const hidden = sites.slice(this.shown), count = sumOf(hidden, "count");
+    const bytes = sumOf(hidden, "bytes");
+    if (hidden.length)
+      rows.push(el("li", { class: "rest" }, el("button", { type: "button", class: "tool more",
+        text: `Show ${plural(count, "more resource", "more resources")}` +
+          (bytes ? `, ${formatBytes(bytes)},` : "") + ` from ${
+            plural(hidden.length, "other call site", "other call sites")}`,
+        on: { click: () => {
+          this.shown += MORE;
+          this.draw();
+        } } })));
     if (left.count > 0)
-      rows.push(el("li", { class: "dim rest", text: `${formatCount(left.count)} more resources` +
-        (left.bytes ? `, ${formatBytes(left.bytes)},` : "") + " from other call sites" }));
+      rows.push(el("li", { class: "dim rest", text: `${plural(left.count, "more resource",
+        "more resources")}` + (left.bytes ? `, ${formatBytes(left.bytes)},` : "") +
+        " from call sites that are not in the page" }));
     return el("ul", { class: "holders" }, rows);
   }
+}
+
+/* How exact call sites over time are. */
+export function stepText(set) {
+  const { lives } = set;
+  if (!lives)
+    return "this browser cannot unpack what the page has of call sites over time";
+  return `the page has call sites over time in ${formatCount(lives.times.length)} steps of about ` +
+    formatTime(set.end / Math.max(lives.times.length, 1), 1e-4);
 }

@@ -10,11 +10,10 @@ const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "day"]];
 
 /* A site's points over time: [time, value], by bytes where it has any. */
 function pointsOf(set, site) {
-  if (site.track < 0)
+  if (!set.lives)
     return null;
-  const track = set.tracks[site.track];
-  const values = site.totalBytes ? track.bytes : track.counts;
-  return track.rows.map((row, i) => [set.rowTimes[row], values[i]]);
+  const track = set.lives.track(site.index), values = site.totalBytes ? track.bytes : track.counts;
+  return Array.from(values, (value, step) => [set.lives.times[step], value]);
 }
 
 function sparkline(set, site) {
@@ -78,6 +77,7 @@ export function sitesSection(set, state) {
   ];
   const table = new Table("Call sites", columns, set.sites, state, {
     key: (site) => site.stack + ":" + site.kind.index,
+    siteOf: (site) => site,
     open: (site) => el("div", {}, siteStack(site), el("p", { class: "facts",
       text: `${formatCount(site.created)} created from ${formatTime(site.first)} to ` +
         `${formatTime(site.last)}, ${formatCount(site.live)} alive at the end` +

@@ -174,3 +174,8 @@ class ViewState {
 }
 
 export const state = new ViewState();
+
+/* state.on, where `state` is something else. */
+export function listen(names, listener) {
+  state.on(names, listener);
+}

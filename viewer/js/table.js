@@ -1,29 +1,44 @@
 // SPDX-License-Identifier: MIT
 // table.js - tables that can be sorted and filtered, whose rows open.
+import { alignedText, copyButton, csvText } from "./copy.js";
 import { el } from "./dom.js";
+import { chosenFilter } from "./filterbar.js";
 import { formatCount } from "./format.js";
+import { download, fileName } from "./picture.js";
+import { listen } from "./state.js";
 
 const STEP = 50;
 
 /*
- * `columns`: { name, title, num, value(row), cell(row), minor }; `words(row)` is what the filter
- * looks through, `open(row)` what an opened row shows. `state`: sort, down, filter, shown, open.
+ * `columns`: { name, title, num, value(row), cell(row), minor, raw }; raw: what is copied instead of
+ * the value it is sorted by, [[title, value(row)]…]. `words(row)` is what the table's filter
+ * looks through, `open(row)` what an opened row shows, `siteOf(row)` the call site that the filter of
+ * the page judges. `state`: sort, down, filter, shown, open.
  */
 export class Table {
-  constructor(label, columns, rows, state, { words, open, key }) {
-    Object.assign(this, { columns, rows, state, words, open, key });
+  constructor(label, columns, rows, state, { words, open, key, siteOf }) {
+    Object.assign(this, { columns, rows, state, words, open, key, siteOf });
     this.filter = el("input", { type: "search", placeholder: `Filter ${label.toLowerCase()}`,
       value: state.filter, aria: { label: `Filter ${label.toLowerCase()}` },
       on: { input: () => this.filterBy(this.filter.value) } });
     this.count = el("span", { class: "dim", aria: { live: "polite" } });
+    this.note = el("p", { class: "dim small" });
     this.body = el("tbody");
     this.heads = columns.map((column) => this.head(column));
     this.more = el("button", { type: "button", class: "tool", text: "Show more",
       on: { click: () => { state.shown += STEP * 4; this.draw(); } } });
     this.node = el("div", { class: "table" },
-      el("div", { class: "controls" }, this.filter, this.count),
+      el("div", { class: "controls" }, this.filter, this.count,
+        copyButton("Copy as text", "Copies all rows that the filters show",
+          () => alignedText(this.values())),
+        el("button", { type: "button", class: "tool csv", text: "CSV",
+          title: "Downloads all rows that the filters show, as comma-separated values",
+          on: { click: () => download(fileName(label.toLowerCase().replaceAll(" ", "-"), "csv"),
+            new Blob([csvText(this.values())], { type: "text/csv" })) } })),
       el("table", { aria: { label } }, el("thead", {}, el("tr", {}, this.heads)), this.body),
-      this.more);
+      this.more, this.note);
+    if (siteOf)
+      listen(["filter"], () => this.draw());
     this.draw();
   }
 
@@ -49,13 +64,23 @@ export class Table {
 
   sorted() {
     const wanted = this.state.filter.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = this.rows.filter((row) => wanted.every((word) => this.words(row).includes(word)));
+    const filter = this.siteOf && chosenFilter();
+    const rows = this.rows.filter((row) => wanted.every((word) => this.words(row).includes(word)) &&
+      (!filter || filter.site(this.siteOf(row))));
     const column = this.columns.find((one) => one.name === this.state.sort);
     const sign = this.state.down ? -1 : 1;
     if (!column)
       return rows;
     return rows.map((row) => [column.value(row), row]).sort(([a], [b]) =>
       sign * (typeof a === "string" ? a.localeCompare(b) : a - b)).map(([, row]) => row);
+  }
+
+  /* Titles, then the values of each row, in the order of the table. */
+  values() {
+    const columns = this.columns.flatMap((column) => column.raw || (column.value ?
+      [[column.title, column.value]] : []));
+    return [columns.map(([title]) => title),
+      ...this.sorted().map((row) => columns.map(([, value]) => value(row)))];
   }
 
   draw() {
@@ -68,6 +93,9 @@ export class Table {
       `${formatCount(rows.length)} in total` :
       `${formatCount(rows.length)} of ${formatCount(this.rows.length)}`;
     this.more.hidden = shown.length === rows.length;
+    this.more.textContent = `Show more of ${formatCount(rows.length - shown.length)}`;
+    this.note.textContent = (this.siteOf && chosenFilter()?.beyondSites) || "";
+    this.note.hidden = !this.note.textContent;
   }
 
   rowNodes(row) {

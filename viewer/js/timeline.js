@@ -2,8 +2,9 @@
 // timeline.js - live bytes and resources over time by kind: zoom, pan, the peak, a chosen moment.
 import { color, el, section, segmented } from "./dom.js";
 import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, steps, stepsBack,
-  timeAxis, valueAxis } from "./charts.js";
+  timeAxis, timeBand, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
+import { chosenFilter } from "./filterbar.js";
 import { indexUpTo } from "./data.js";
 import { state } from "./state.js";
 
@@ -16,8 +17,9 @@ export class Timeline {
     Object.assign(this, { set, hidden });
     this.node = section("timeline", "Timeline");
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
-      aria: { label: "Live memory and resources over time. Arrow keys move the chosen " +
-        "moment, plus and minus zoom, Shift and arrows pan, 0 shows all, P shows the peak." },
+      aria: { label: "Live memory and resources over time. Arrow keys move the selected " +
+        "moment, Shift and arrows select a range, Escape clears it, plus and minus zoom, " +
+        "comma and full stop pan, 0 shows all, P shows the peak." },
       on: { keydown: (event) => this.key(event) } });
     this.readout = el("p", { class: "readout", aria: { live: "off" } });
     this.legend = el("div", { class: "legend" });
@@ -27,6 +29,7 @@ export class Timeline {
     state.on(["unit"], () => this.draw());
     state.on(["zoom"], () => this.update());
     state.on(["at", "range"], () => this.chart?.redraw(false));
+    state.on(["filter"], () => this.draw());
   }
 
   controls() {
@@ -97,12 +100,35 @@ export class Timeline {
     this.pick("peak");
   }
 
+  /* From one moment to another, in any order; ends where the page's steps do. */
+  pickRange(one, other) {
+    if (!this.set.lives?.times.length)
+      return;
+    const range = this.set.lives.around(Math.max(Math.min(one, other), 0), Math.max(one, other));
+    state.set({ range, what: "chosen" }, { passing: true });
+  }
+
+  /* The range grows or shrinks by a step at the end that moves; without one it begins here. */
+  stepRange(direction) {
+    const { times } = this.set.lives || { times: [] }, { range } = state.values;
+    if (!range || (this.fixed !== range[0] && this.fixed !== range[1]))
+      this.fixed = range ? range[0] : times[indexUpTo(times, this.moment)] ?? 0;
+    const moving = !range ? this.fixed : this.fixed === range[0] ? range[1] : range[0];
+    const next = indexUpTo(times, moving) + direction;
+    const goal = next < 0 ? 0 : times[Math.min(next, times.length - 1)];
+    if (goal === this.fixed)
+      state.set({ range: null }, { passing: true });
+    else
+      this.pickRange(this.fixed, goal);
+  }
+
   key(event) {
     const acts = { "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
       "-": () => this.zoom(2), "0": () => this.setWindow(0, this.set.end),
-      p: () => this.pickPeak(),
-      ArrowLeft: () => event.shiftKey ? this.pan(-0.25) : this.stepMoment(-1),
-      ArrowRight: () => event.shiftKey ? this.pan(0.25) : this.stepMoment(1) };
+      p: () => this.pickPeak(), ",": () => this.pan(-0.25), ".": () => this.pan(0.25),
+      Escape: () => state.set({ range: null }),
+      ArrowLeft: () => event.shiftKey ? this.stepRange(-1) : this.stepMoment(-1),
+      ArrowRight: () => event.shiftKey ? this.stepRange(1) : this.stepMoment(1) };
     const act = acts[event.key] || acts[event.key.toLowerCase()];
     if (!act || event.ctrlKey || event.metaKey || event.altKey)
       return;
@@ -117,8 +143,32 @@ export class Timeline {
       (unit === "objects" || kind.onDevice));
   }
 
+  /* The same of what the filter lets through: by steps, without host memory of its own. */
+  filteredData(filter) {
+    const { lives, sites } = this.set, field = this.unit === "bytes" ? "bytes" : "counts";
+    const kinds = this.kinds.filter((kind) => !this.hidden.has(kind.key));
+    const numbers = new Map(kinds.map((kind, i) => [kind.index, i]));
+    const series = lives.series(filter.over(this.set), kinds.length,
+      (site) => numbers.get(sites[site]?.kind.index) ?? -1);
+    const times = [0, ...lives.times, this.set.end];
+    let below = new Float64Array(times.length);
+    const stacked = series.map((one) => {
+      below = below.map((sum, i) => sum + (i ? one[field][Math.min(i, lives.times.length) - 1] : 0));
+      return below;
+    });
+    this.pointwise = true;
+    return [times, ...[...stacked].reverse(), below];
+  }
+
+  get filter() {
+    return this.set.lives?.times.length ? chosenFilter() : null;
+  }
+
   /* x, the stacked kinds from the top of the stack down, host memory, the highest total. */
   data() {
+    const { filter } = this;
+    if (filter)
+      return this.filteredData(filter);
     const { unit } = this, [from, to] = this.window;
     const level = this.set.totals.level(from, to, Math.max(400, this.host.clientWidth * 2));
     const totals = level.channels[unit === "bytes" ? "device" : "objects"];
@@ -177,7 +227,7 @@ export class Timeline {
   }
 
   get hostShown() {
-    return this.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
+    return !this.filter && this.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
   }
 
   draw() {
@@ -197,7 +247,8 @@ export class Timeline {
       width: 1,
       points: { show: false } });
     this.chart = makeChart(this.host, { height: HEIGHT, series,
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false },
+      /* uPlot takes a click for a drag when the page has just been scrolled */
+      cursor: { drag: { x: true, y: false, setScale: false, click: () => {} }, points: { show: false },
         y: false },
       scales: { x: { time: false, range: () => this.window }, y: { range: (chart, low, high) =>
         fromZero(chart, low, Math.max(high ?? 0, this.capacity)) } },
@@ -224,15 +275,26 @@ export class Timeline {
       return;
     this.dragged = true;
     const from = chart.posToVal(left, "x"), to = chart.posToVal(left + width, "x");
+    const [first, last] = this.extends && state.values.range || [from, to];
     chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    this.setWindow(from, to);
+    this.fixed = null;
+    this.pickRange(Math.min(from, first), Math.max(to, last));
   }
 
   listen(chart) {
-    chart.over.addEventListener("mousedown", () => { this.dragged = false; });
+    chart.over.addEventListener("mousedown", (event) => {
+      this.dragged = false;
+      this.extends = event.shiftKey;
+    });
     chart.over.addEventListener("click", (event) => {
-      if (!this.dragged)
-        this.pick(chart.posToVal(event.offsetX, "x"));
+      const time = chart.posToVal(event.offsetX, "x"), { range } = state.values;
+      if (this.dragged)
+        return;
+      if (event.shiftKey)
+        this.pickRange(range ? Math.min(range[0], time) : this.moment, range ?
+          Math.max(range[1], time) : time);
+      else
+        this.pick(time);
     });
     chart.over.addEventListener("dblclick", () => this.setWindow(0, this.set.end));
     chart.over.addEventListener("wheel", (event) => {
@@ -253,9 +315,12 @@ export class Timeline {
     const isEarly = chart.valToPos(peak.time_ns / 1e9, "x", true) < bbox.left + bbox.width / 2;
     if (this.capacity)
       levelLine(chart, this.capacity, this.capacityText, isEarly);
-    if (state.values.at !== "peak")
+    if (state.values.range)
+      timeBand(chart, ...(this.set.lives?.around(...state.values.range) ?? state.values.range),
+        color("accent"));
+    else if (state.values.at !== "peak")
       momentLine(chart, state.values.at, color("accent"), []);
-    if (peak.bytes)
+    if (peak.bytes && !this.filter)
       momentLine(chart, peak.time_ns / 1e9, color("bad"), [4, 3],
         `peak ${formatValue(peak.bytes, "bytes")}`);
   }
@@ -263,15 +328,15 @@ export class Timeline {
   showReadout(chart) {
     const index = chart.cursor.idx, { unit } = this;
     if (index === null || index === undefined) {
-      this.readout.textContent = "Drag to zoom, click to choose a moment, " +
-        "double-click to show all. Ctrl+wheel zooms, Shift+wheel pans.";
+      this.readout.textContent = "Click to select a moment, drag to select a range, " +
+        "with Shift to extend it. Ctrl+wheel zooms, Shift+wheel pans, double-click shows all.";
       return;
     }
     const [from, to] = this.window, time = chart.data[0][index];
     this.readout.textContent = `${formatTime(time, (to - from) / 1000)}   ` +
       `${formatValue(chart.data.at(-1)[index], unit)}` +
       (unit === "bytes" ? " of device memory" : " resources") +
-      (this.set.totals.exact ? "" : " at most");
+      (this.set.totals.exact || this.filter ? "" : " at most");
   }
 
   drawLegend() {
@@ -290,6 +355,7 @@ export class Timeline {
     const peak = this.set.raw.peak;
     this.legend.replaceChildren(...toggles,
       el("span", { class: "key plain" }, el("span", { class: "swatch line" }),
+        this.filter ? "total of the filter, by steps" :
         this.set.totals.exact ? "total" : "highest total"));
     if (this.hostShown)
       this.legend.append(el("span", { class: "key plain" },

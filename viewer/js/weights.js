@@ -9,33 +9,60 @@ const REST_FIELDS = { leaked: ["leaked_bytes", "leaked"], live: ["live_bytes", "
 
 /*
  * { stacks: [{ site, frames, bytes, count }], rest: { sites, bytes, count }, note }: `rest` is what
- * the page has no stacks of, `note` says how exact this is ("": exactly). Values of "net" may be
- * negative. `keeps(site)` is the filter.
+ * the page has no stacks of, `note` says what the filter could not tell ("": nothing). Values of
+ * "net" may be negative. `filter` is null, or one of filter.js.
  */
-export function weights(set, selection, keeps = () => true) {
+export function weights(set, selection, filter = null) {
   const fields = WEIGHT_FIELDS[selection.what];
-  if (!fields)
-    return timedWeights(set, selection, keeps);
+  if (!fields || (filter?.needsLives && selection.what === "total" && set.lives))
+    return livesWeights(set, fields ? { what: "allocated", to: Infinity } : { ...selection }, filter);
   const stacks = [];
   for (const site of set.sites)
-    if (keeps(site))
+    if (!filter || filter.site(site))
       for (const part of set.partsOf(site))
         if (part[fields[0]] || part[fields[1]])
           stacks.push({ site, frames: part.frames, bytes: part[fields[0]], count: part[fields[1]] });
-  const [bytes, count] = REST_FIELDS[selection.what];
-  return { stacks, note: "", rest: { sites: set.raw.rest.sites, bytes: set.raw.rest[bytes],
-    count: set.raw.rest[count] } };
+  const [bytes, count] = REST_FIELDS[selection.what], { rest } = set.raw;
+  return { stacks, note: filter ? filter.beyondSites : "", rest: filter ? noRest() :
+    { sites: rest.sites, bytes: rest[bytes], count: rest[count] } };
 }
 
-function timedWeights(set, { what, from, to }, keeps) {
-  const after = set.at(to), before = what === "moment" ? null : set.at(from);
-  const held = new Map(before?.sites.map((one) => [one.site, one]));
-  const stacks = [];
-  for (const site of set.sites) {
-    const now = after.sites.find((one) => one.site === site), then = held.get(site);
-    const bytes = (now?.bytes ?? 0) - (then?.bytes ?? 0), count = (now?.count ?? 0) - (then?.count ?? 0);
-    if ((bytes || count) && keeps(site))
-      stacks.push({ site, frames: site.frames, bytes, count });
+function noRest() {
+  return { sites: 0, bytes: 0, count: 0 };
+}
+
+function livesWeights(set, selection, filter) {
+  const stacks = new Map(), rest = noRest();
+  if (selection.from !== undefined && set.lives)
+    [selection.from, selection.to] = set.lives.around(selection.from, selection.to);
+  set.lives?.sum(selection, filter && filter.over(set), (origin, bytes, count) => {
+    const site = set.sites[origin.site], key = origin.site * 2 ** 32 + origin.stack;
+    if (!site) {
+      Object.assign(rest, { sites: set.raw.rest.sites, bytes: rest.bytes + bytes,
+        count: rest.count + count });
+      return;
+    }
+    const one = stacks.get(key);
+    if (one) {
+      one.bytes += bytes;
+      one.count += count;
+    } else {
+      stacks.set(key, { site, frames: set.data.stack(origin.stack), bytes, count });
+    }
+  });
+  return { stacks: [...stacks.values()], rest, note: filter?.beyondLives(set) ?? "" };
+}
+
+/* The same by call site: [{ site, bytes, count }], the biggest first. */
+export function siteWeights(set, selection, filter = null) {
+  const { stacks, rest, note } = weights(set, selection, filter), sites = new Map();
+  for (const { site, bytes, count } of stacks) {
+    const one = sites.get(site) || { site, bytes: 0, count: 0 };
+    one.bytes += bytes;
+    one.count += count;
+    sites.set(site, one);
   }
-  return { stacks, note: "", rest: { sites: 0, bytes: 0, count: 0 } };
+  return { sites: [...sites.values()].filter((one) => one.bytes || one.count)
+    .sort((a, b) => Math.abs(b.bytes) - Math.abs(a.bytes) || Math.abs(b.count) - Math.abs(a.count)),
+  rest, note };
 }

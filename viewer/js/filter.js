@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// filter.js - words that say what to show, as `kind:buffer size>1M place:model.py -thread:7`.
+import { siteWords } from "./stack.js";
+
+const SIZES = { "": 1, b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+const SPANS = { "": 1, ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
+
+function sizeOf(word) {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)([bkmgt]?)(?:i?b)?$/.exec(word) || [];
+  return number === undefined ? null : Number(number) * SIZES[unit];
+}
+
+function spanOf(word) {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)([a-zµ]*)$/.exec(word) || [];
+  return number === undefined || !(unit in SPANS) ? null : Number(number) * SPANS[unit];
+}
+
+/*
+ * What can be asked. `of(site)`, `from(origin, set)`: the text that is searched, for what is known
+ * of a call site, and of what is known of an origin alone (lives.js). `whole`: it must be equal.
+ * `value`: it is a number, compared by > < >= <= and =.
+ */
+export const DIMENSIONS = {
+  api: { help: "opencl, level zero, cuda …", of: (site) => site.kind.api },
+  kind: { help: "buffer, event, device memory …", of: (site) => site.kind.name },
+  place: { help: "a part of a function, file or caller", of: (site) => siteWords(site) },
+  device: { told: "place", help: "a part of the device's name",
+    from: (origin, set) => set.data.raw.names[origin.place] },
+  process: { told: "process", help: "a pid", whole: true,
+    from: (origin, set) => String(set.data.raw.recording.processes[origin.process]?.pid ?? "") },
+  thread: { told: "tid", help: "a thread's number", whole: true, from: (origin) => String(origin.tid) },
+  rank: { told: "process", help: "of an MPI job", whole: true,
+    from: (origin, set) => set.data.raw.recording.processes[origin.process]?.rank ?? "" },
+  phase: { told: "phase", help: "a part of a range's name",
+    from: (origin, set) => set.data.raw.names[origin.phase] },
+  size: { told: "size", help: "of one resource: size>1M", value: sizeOf },
+  lifetime: { help: "lifetime<10ms", value: spanOf },
+};
+
+const COMPARISONS = { ">": (a, b) => a > b, "<": (a, b) => a < b, ">=": (a, b) => a >= b,
+  "<=": (a, b) => a <= b, "=": (a, b) => a === b, ":": (a, b) => a === b };
+
+/* One word: { text, name, sign, words | value, not }; `error` where it cannot be understood. */
+function termOf(text) {
+  const not = text.startsWith("-") && text.length > 1, word = (not ? text.slice(1) : text);
+  const [, name, sign, rest] = /^([a-z]+)(>=|<=|[:=<>])(.*)$/is.exec(word) || [];
+  const known = name && Object.hasOwn(DIMENSIONS, name.toLowerCase());
+  const dimension = known ? DIMENSIONS[name.toLowerCase()] : null;
+  if (!dimension)
+    return { text, not, name: "", words: [unquoted(word).toLowerCase()] };
+  const term = { text, not, name: name.toLowerCase(), sign, dimension };
+  if (dimension.value) {
+    term.value = dimension.value(rest.toLowerCase());
+    return term.value === null ? { ...term, error: `${rest || "nothing"} is no number` } : term;
+  }
+  if (sign !== ":" && sign !== "=")
+    return { ...term, error: `${term.name} takes a colon` };
+  term.words = unquoted(rest).toLowerCase().split(",").filter(Boolean);
+  return term.words.length ? term : { ...term, error: "nothing after the colon" };
+}
+
+function unquoted(text) {
+  return text.replace(/"/g, "");
+}
+
+/* Blanks part words, but not within quotes. */
+export function filterWords(text) {
+  return text.match(/(?:"[^"]*"?|[^\s"])+/g) || [];
+}
+
+function matchesText(term, text) {
+  const low = text.toLowerCase();
+  return term.words.some((word) => term.dimension?.whole ? low === word : low.includes(word)) !== term.not;
+}
+
+function listed(names) {
+  return [...new Set(names)].join(" and ");
+}
+
+export class Filter {
+  constructor(terms) {
+    this.terms = terms.filter((term) => !term.error);
+    this.ofSites = this.terms.filter((term) => !term.name || term.dimension.of);
+    this.ofOrigins = this.terms.filter((term) => term.dimension && !term.dimension.of);
+    this.needsLives = this.ofOrigins.length > 0;
+  }
+
+  /* True for a call site that the words about call sites let through. */
+  site(site) {
+    return this.ofSites.every((term) => matchesText(term, term.name ? term.dimension.of(site) :
+      `${site.kind.api} ${site.kind.name} ${siteWords(site)}`));
+  }
+
+  /* What views of call sites cannot heed. */
+  get beyondSites() {
+    return this.needsLives ? `The page does not have this by ${
+      listed(this.ofOrigins.map((term) => term.name))}: that part of the filter is not applied here.` : "";
+  }
+
+  beyondLives(set) {
+    const lost = this.ofOrigins.filter(({ name, dimension }) => name !== "lifetime" &&
+      !set.lives?.told.has(dimension.told)).map((term) => term.name);
+    const notes = lost.length ? [`This recording is too large for the page to tell it by ${
+      listed(lost)}: that part of the filter is not applied.`] : [];
+    const sizes = this.ofOrigins.some((term) => term.name === "size") && !lost.includes("size");
+    if (sizes && set.lives.detail !== "size")
+      notes.push("Sizes are known to a power of two.");
+    if (this.ofOrigins.some((term) => term.name === "lifetime"))
+      notes.push("Lifetimes are known to a step.");
+    return notes.join(" ");
+  }
+
+  /* For Lives.sum: { origin(origin), life(seconds) | null }. */
+  over(set) {
+    const sites = new Map(), lifetimes = this.ofOrigins.filter((term) => term.name === "lifetime");
+    const terms = this.ofOrigins.filter((term) => term.name !== "lifetime" &&
+      set.lives.told.has(term.dimension.told));
+    const site = (number) => {
+      if (!sites.has(number))
+        sites.set(number, number < set.sites.length ? this.site(set.sites[number]) : !this.ofSites.length);
+      return sites.get(number);
+    };
+    return {
+      origin: (origin) => site(origin.site) && terms.every((term) => term.name === "size" ?
+        this.compare(term, sizeIn(set.lives, origin)) : matchesText(term, term.dimension.from(origin, set))),
+      life: lifetimes.length ? (seconds) => lifetimes.every((term) => this.compare(term, seconds)) : null,
+    };
+  }
+
+  compare(term, value) {
+    return COMPARISONS[term.sign](value, term.value) !== term.not;
+  }
+}
+
+/* A size class counts as its smallest size. */
+function sizeIn(lives, { size }) {
+  return lives.detail === "size" ? size : size ? 2 ** (size - 1) : 0;
+}
+
+/* { filter, terms }: filter is null where the text has no word that can be understood. */
+export function parseFilter(text) {
+  const terms = filterWords(text).map(termOf), filter = new Filter(terms);
+  return { filter: filter.terms.length ? filter : null, terms };
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// lives.js - which resources were created when and ended when (src/page/lives.h): answers about any
+// moment and any range of time, by call site and stack.
+import { indexUpTo } from "./data.js";
+
+const NEVER = 65535;
+const ORIGIN = ["site", "stack", "process", "place", "tid", "phase", "size", "cells"];
+/* What origins are told apart by, by the page's level of detail. */
+const TOLD = { size: ["process", "place", "tid", "phase", "size"],
+  class: ["process", "place", "tid", "phase", "size"], device: ["process", "place", "size"], site: [] };
+
+/* Bytes that were compressed by zlib; null where the browser cannot. */
+export async function inflate(base64) {
+  if (!self.DecompressionStream)
+    return null;
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* Reads a column of variable-length integers after the other. */
+class Columns {
+  constructor(bytes) {
+    Object.assign(this, { bytes, at: 0 });
+  }
+
+  read(count) {
+    const { bytes } = this, values = new Float64Array(count);
+    let at = this.at;
+    for (let i = 0; i < count; i++) {
+      let byte = bytes[at++], value = byte & 127;
+      for (let scale = 128; byte > 127; scale *= 128) {
+        byte = bytes[at++];
+        value += (byte & 127) * scale;
+      }
+      values[i] = value;
+    }
+    this.at = at;
+    return values;
+  }
+}
+
+/* Which cells count, by a selection (state.js): steps a and b are those that end at from and to. */
+const COUNTS = {
+  moment: (born, ended, a, b) => born <= b && ended > b,
+  left: (born, ended, a, b) => born > a && born <= b && ended > b,
+  freed: (born, ended, a, b) => ended > a && ended <= b,
+  allocated: (born, ended, a, b) => born > a && born <= b,
+};
+
+export class Lives {
+  /* `rowTimes`: when the rows of the recording end. */
+  constructor(raw, bytes, rowTimes) {
+    const columns = new Columns(bytes), count = raw.origins;
+    const table = ORIGIN.map(() => columns.read(count));
+    const born = columns.read(raw.cells), ended = columns.read(raw.cells);
+    Object.assign(this, { detail: raw.detail, told: new Set(TOLD[raw.detail]), shift: raw.shift,
+      rows: rowTimes.length, counts: columns.read(raw.cells), bytes: columns.read(raw.cells),
+      born: new Uint16Array(raw.cells), ended: new Uint16Array(raw.cells) });
+    const steps = Math.ceil(rowTimes.length / 2 ** raw.shift);
+    this.times = Float64Array.from({ length: steps }, (_, step) => rowTimes[this.rowOf(step)]);
+    this.origins = [];
+    for (let i = 0, site = 0, cell = 0; i < count; i++) {
+      const origin = Object.fromEntries(ORIGIN.map((name, k) => [name, table[k][i]]));
+      site += origin.site;
+      this.origins.push(Object.assign(origin, { site, first: cell, end: cell + origin.cells }));
+      this.unpackCells(this.origins[i], born, ended);
+      cell += origin.cells;
+    }
+  }
+
+  unpackCells({ first, end, size }, born, ended) {
+    const exact = this.detail === "size" ? size : 0;
+    for (let i = first, step = 0; i < end; i++) {
+      step += born[i];
+      this.born[i] = step;
+      this.ended[i] = ended[i] ? step + ended[i] - 1 : NEVER;
+      const more = this.bytes[i];
+      this.bytes[i] = this.counts[i] * exact + (more % 2 ? -(more + 1) / 2 : more / 2);
+    }
+  }
+
+  /* The last row of a step. */
+  rowOf(step) {
+    return Math.min((step + 1) * 2 ** this.shift, this.rows) - 1;
+  }
+
+  /* The last step that has ended by then; -1 for none. */
+  stepAt(time) {
+    return indexUpTo(this.times, time);
+  }
+
+  /* The ends of the steps around a range: what lies between them is what the answer is about. */
+  around(from, to) {
+    const a = from <= 0 ? -1 : this.stepAt(from), last = this.times.length - 1;
+    let b = this.stepAt(to);
+    if (b < 0 || this.times[b] < to)
+      b++;
+    b = Math.min(Math.max(b, a + 1), last);
+    return [a < 0 || a >= b ? (b > 0 && a >= b ? this.times[b - 1] : 0) : this.times[a], this.times[b] ?? 0];
+  }
+
+  /*
+   * Calls `each(origin, bytes, count)` for each origin with something selected. `keeps` is
+   * null, or a filter (filter.js).
+   */
+  sum({ what, from, to }, keeps, each) {
+    const a = from === undefined || from <= 0 ? -1 : this.stepAt(from), b = this.stepAt(to);
+    const selects = COUNTS[what];
+    for (const origin of this.origins) {
+      if (keeps && !keeps.origin(origin))
+        continue;
+      let bytes = 0, count = 0, any = false;
+      for (let i = origin.first; i < origin.end; i++) {
+        const sign = what === "net" ? COUNTS.allocated(this.born[i], this.ended[i], a, b) -
+          COUNTS.freed(this.born[i], this.ended[i], a, b) :
+          Number(selects(this.born[i], this.ended[i], a, b));
+        if (!sign || (keeps?.life && !keeps.life(this.lifetime(i))))
+          continue;
+        bytes += sign * this.bytes[i];
+        count += sign * this.counts[i];
+        any = true;
+      }
+      if (any && (bytes || count))
+        each(origin, bytes, count);
+    }
+  }
+
+  /* Seconds, to a step; of what was never released, until the end. */
+  lifetime(cell) {
+    const until = this.ended[cell] === NEVER ? this.times.length - 1 : this.ended[cell];
+    return this.times[until] - this.times[this.born[cell]];
+  }
+
+  /* What a call site held at the end of each step. */
+  track(site) {
+    const bytes = new Float64Array(this.times.length), counts = new Float64Array(this.times.length);
+    this.spans ||= this.spansOfSites();
+    const [first, end] = this.spans.get(site) || [0, 0];
+    for (let i = first; i < end; i++) {
+      bytes[this.born[i]] += this.bytes[i];
+      counts[this.born[i]] += this.counts[i];
+      if (this.ended[i] !== NEVER) {
+        bytes[this.ended[i]] -= this.bytes[i];
+        counts[this.ended[i]] -= this.counts[i];
+      }
+    }
+    for (let i = 1; i < bytes.length; i++) {
+      bytes[i] += bytes[i - 1];
+      counts[i] += counts[i - 1];
+    }
+    return { bytes, counts };
+  }
+
+  /* Bytes and counts at the end of each step, by `group(site)`: a small number, or -1 for none. */
+  series(keeps, groups, group) {
+    const empty = () => ({ bytes: new Float64Array(this.times.length + 1),
+      counts: new Float64Array(this.times.length + 1) });
+    const series = Array.from({ length: groups }, empty);
+    for (const origin of this.origins) {
+      const into = series[group(origin.site)];
+      if (into && keeps.origin(origin))
+        for (let i = origin.first; i < origin.end; i++)
+          if (!keeps.life || keeps.life(this.lifetime(i))) {
+            const until = Math.min(this.ended[i], this.times.length);
+            into.bytes[this.born[i]] += this.bytes[i];
+            into.counts[this.born[i]] += this.counts[i];
+            into.bytes[until] -= this.bytes[i];
+            into.counts[until] -= this.counts[i];
+          }
+    }
+    for (const { bytes, counts } of series)
+      for (let i = 1; i < bytes.length; i++) {
+        bytes[i] += bytes[i - 1];
+        counts[i] += counts[i - 1];
+      }
+    return series;
+  }
+
+  /* By call site: its first cell, and the one after its last. */
+  spansOfSites() {
+    const spans = new Map();
+    for (const { site, first, end } of this.origins)
+      spans.set(site, [spans.get(site)?.[0] ?? first, end]);
+    return spans;
+  }
+}
