@@ -4,8 +4,8 @@
  * time and ended in another, so that a reader can ask about any moment and any range.
  *
  * An origin is a call site, process, thread, device, phase and size. A step is a row of the page's
- * kinds over time, or 2, 4, 8 … rows. The matrix has a bounded number of cells: when it is full, its
- * steps double in length, or its origins lose what tells some of them apart.
+ * kinds over time, or 2, 4, 8 … rows. The matrix has a bounded number of cells: when it is full,
+ * its steps double in length, or its origins lose what tells some of them apart.
  */
 #pragma once
 
@@ -17,14 +17,14 @@
 
 /* What origins are told apart by, the most first. */
 enum gt_life_detail {
-	GT_LIFE_BY_SIZE,       /* everything */
-	GT_LIFE_BY_CLASS, /* sizes by powers of two */
-	GT_LIFE_BY_DEVICE,     /* no thread, no phase */
-	GT_LIFE_BY_SITE,       /* the call site alone */
+	GT_LIFE_BY_SIZE,   /* everything */
+	GT_LIFE_BY_CLASS,  /* sizes by powers of two */
+	GT_LIFE_BY_DEVICE, /* no thread, no phase */
+	GT_LIFE_BY_SITE,   /* the call site alone */
 };
 
 struct gt_life_origin {
-	uint64_t size; /* from GT_LIFE_BY_CLASS on the bits that it takes */
+	uint64_t size;  /* from GT_LIFE_BY_CLASS on the bits that it takes */
 	uint32_t site;  /* the ledger's; once numbered, the page's */
 	uint32_t stack; /* the page's, once numbered */
 	uint32_t tid;
@@ -47,7 +47,7 @@ struct gt_page_lives {
 	enum gt_life_detail detail;
 	unsigned shift; /* rows in a step, as a power of two */
 	size_t row_max, cell_max;
-	bool is_numbered; /* origins have the page's numbers of sites and stacks */
+	bool is_numbered;           /* origins have the page's numbers of sites and stacks */
 	struct gt_page_cell *cells; /* a hash table; of origin UINT32_MAX where it is empty */
 	size_t cell_count, mask;
 };

@@ -117,10 +117,10 @@ static uint64_t cell_value(const struct sorted *s, size_t i, int column)
 	case 1: return c->ended == GT_PAGE_NEVER ? 0 : c->ended - c->born + 1u;
 	case 2: return c->count;
 	default:
-		return gt_zigzag(c->bytes - (s->lives->detail == GT_LIFE_BY_SIZE ?
-						     (int64_t)(c->count *
-							       origin(s->lives, c->origin)->size) :
-						     0));
+		return gt_zigzag(c->bytes -
+				 (s->lives->detail == GT_LIFE_BY_SIZE ?
+					  (int64_t)(c->count * origin(s->lives, c->origin)->size) :
+					  0));
 	}
 }
 

@@ -62,10 +62,9 @@ static void moved(void *context, const struct gt_entry *segment, int64_t bytes)
 {
 	struct gt_lives *l = context;
 	uint32_t slot = gt_live_slot(&l->ledger->live, segment);
-	struct gt_life life = { .entry = segment,
-				.born = l->now,
-				.ended = GT_LIFE_GOES_ON,
-				.bytes = -bytes };
+	struct gt_life life = {
+		.entry = segment, .born = l->now, .ended = GT_LIFE_GOES_ON, .bytes = -bytes
+	};
 
 	report(l, &life, slot);
 	GT_REACH(l->grown, l->grown_count, slot);

@@ -37,7 +37,7 @@ struct range {
 	const struct gt_view *view;
 	struct gt_lives lives;
 	struct gt_ledger *ledger;
-	uint64_t from_ns, to_ns; /* since the recording's start; to: 0 for its end */
+	uint64_t from_ns, to_ns;    /* since the recording's start; to: 0 for its end */
 	struct sum (*sites)[PARTS]; /* by the ledger's site */
 	size_t site_count;
 	struct row *rows;
@@ -164,14 +164,13 @@ static void range_init(struct range *r, const struct gt_view *v)
 	gt_lives_init(&r->lives, take_life, r);
 	r->ledger = gt_replay_run(
 		v->recording,
-		&(struct gt_replay){ .until_ns = r->to_ns ? gt_recording_start_ns(v->recording) +
-								    r->to_ns :
-							    0,
-				     .observer = &r->lives.observer,
-				     .before = before,
-				     .last = last,
-				     .context = r,
-				     .tick = v->tick });
+		&(struct gt_replay){
+			.until_ns = r->to_ns ? gt_recording_start_ns(v->recording) + r->to_ns : 0,
+			.observer = &r->lives.observer,
+			.before = before,
+			.last = last,
+			.context = r,
+			.tick = v->tick });
 	find_rows(r);
 }
 
@@ -244,7 +243,10 @@ static char *net_text(char out[GT_FORMAT_MAX + 2], const struct row *row)
 		gt_format_bytes(text, size_of(value));
 	else
 		gt_format_count(text, size_of(value));
-	snprintf(out, GT_FORMAT_MAX + 2, "%s%s", value > 0 ? "+" : value < 0 ? "-" : "",
+	snprintf(out, GT_FORMAT_MAX + 2, "%s%s",
+		 value > 0 ? "+" :
+		 value < 0 ? "-" :
+			     "",
 		 value ? text : "-");
 	return out;
 }
@@ -343,7 +345,8 @@ void gt_range_tsv(const struct gt_view *v, FILE *out)
 	struct range r;
 
 	range_init(&r, v);
-	fputs("left\tleft_bytes\tallocated\tallocated_bytes\tfreed\tfreed_bytes\tnet\tnet_bytes\tapi\t"
+	fputs("left\tleft_bytes\tallocated\tallocated_bytes\tfreed\tfreed_bytes\tnet\tnet_"
+	      "bytes\tapi\t"
 	      "kind\tstack\twhere\n",
 	      out);
 	for (size_t i = 0; i < r.row_count && (!v->top || i < v->top); i++) {
