@@ -53,6 +53,15 @@ def unzigzag(value):
     return value >> 1 ^ -(value & 1)
 
 
+def last_values(channel):
+    """(lowest, highest, last) of each row of a channel."""
+    words, now, out = list(varints(base64.b64decode(channel))), 0, []
+    for i in range(0, len(words), 3):
+        now += unzigzag(words[i])
+        out.append((now - words[i + 1], now + words[i + 2], now))
+    return out
+
+
 class Lives:
     """The matrix of lives of a set, as src/page/lives_json.c writes it.
 

@@ -15,18 +15,10 @@ from urllib.parse import urlsplit
 
 from browser import Browser
 from nsys_export import BACKTRACE, Export
-from pages import Lives, data_of, opened, page_of, recordings, unzigzag, varints
+from pages import Lives, data_of, last_values, opened, page_of, recordings, varints
 from test_plot import TITLES
 
 TOGETHER = True  # one browser
-
-
-def last_values(channel):
-    words, now, out = list(varints(base64.b64decode(channel))), 0, []
-    for i in range(0, len(words), 3):
-        now += unzigzag(words[i])
-        out.append((now - words[i + 1], now + words[i + 2], now))
-    return out
 
 
 # The file.

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """test_html_choices.py - what a reader chooses on the page: links, ranges, filters."""
 import collections
+import itertools
 import random
 
+import test_pools
 from browser import Browser
-from pages import Lives, data_of, opened, page_of, recordings
+from pages import Lives, data_of, last_values, opened, page_of, recordings
 
 TOGETHER = True  # one browser
 
@@ -89,4 +91,152 @@ def test_a_link_repeats_what_was_chosen(case):
         page.open(path.resolve().as_uri() + "#no_such&at=%E2&at=x&range=5-1&pid=-1&constructor=1&part=")
         page.wait("document.body.dataset.drawn === 'all'")
         assert "At the peak" in page.text(".moment h3")
+        assert page.complaints() == []
+
+
+def held_by_kind(one, lives):
+    """{"bytes": by kind, at the end of each step, "objects": likewise}, as the lives have it."""
+    changes = {unit: [[0] * len(lives.times) for _ in one["kinds"]] for unit in ("bytes", "objects")}
+    for origin, born, ended, count, size in lives.cells:
+        kind = one["sites"][origin["site"]][1]
+        for step, sign in ((born, 1), (ended, -1)):
+            if step is not None:
+                changes["bytes"][kind][step] += sign * size
+                changes["objects"][kind][step] += sign * count
+    return {unit: [list(itertools.accumulate(row)) for row in rows] for unit, rows in changes.items()}
+
+
+def kinds_at_steps(one, lives):
+    """The same, as the kinds over time have it."""
+    width, found = 1 << one["lives"]["shift"], {}
+    for unit in ("bytes", "objects"):
+        rows = [[row[2] for row in last_values(kind[unit])] if kind[unit] else None for kind in one["kinds"]]
+        found[unit] = [[row[min((step + 1) * width, len(row)) - 1] if row else 0
+                        for step in range(len(lives.times))] for row in rows]
+    return found
+
+
+def test_lives_add_up_to_the_totals_of_each_kind(case):
+    """At every step of every golden recording: where processes end, handles come back, sizes are absurd."""
+    recordings(case)
+    for recording in sorted(case.folder.glob("*.gt")):
+        for one in data_of(page_of(case, recording.name))["sets"]:
+            lives = Lives(one)
+            held, wanted = held_by_kind(one, lives), kinds_at_steps(one, lives)
+            limited = {unit: [[min(value, 2**53 - 1) for value in row] for row in rows]
+                       for unit, rows in held.items()}
+            assert limited == wanted, (recording.name, one["pid"])
+
+
+def test_lives_of_pools_add_up(case):
+    """A piece of memory is known to be a segment when it has a block: it then has been one from the start."""
+    for mode in ("plain", "expandable", "private"):
+        done = test_pools.record(case, f"{mode}.gt", test_pools.program(case, 3, mode, 200, 3))
+        assert done.status == 0, done.err
+        page_of(case, "leaks.gt")
+        one = data_of(page_of(case, f"{mode}.gt"))["sets"][0]
+        lives = Lives(one)
+        held, wanted = held_by_kind(one, lives), kinds_at_steps(one, lives)
+        block = [kind["name"] for kind in one["kinds"]].index("PyTorch block")
+        first = next(i for i, count in enumerate(held["objects"][block]) if count)
+        assert 0 < first < 10 < len(lives.times)
+        for unit in held:
+            sums = [[sum(column) for column in list(zip(*rows))[first:]] for rows in (held[unit], wanted[unit])]
+            assert sums[0] == sums[1], (mode, unit)
+            assert [row[-1] for row in held[unit]] == [row[-1] for row in wanted[unit]], (mode, unit)
+
+
+def shown_range(page):
+    """[left, freed, allocated, difference, kind] of each row."""
+    return page.js("return [...document.querySelectorAll('.range tr.row')].map(row => "
+                   "[...row.cells].slice(0, 5).map(cell => cell.innerText))")
+
+
+def test_a_range_is_selected_by_mouse_and_keys(case):
+    path = page_of(case, "leaks.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        page.drag("#timeline .u-over", 0.25, 0.5)
+        assert page.text(".range h3") == "From 500.00 ms to 1.2100 s", page.text(".range")
+        assert "range=0.5-1.21" in fragment(page) and "what=chosen" in fragment(page)
+        assert page.js("return document.querySelector('.moment').hidden")
+        assert shown_range(page) == [["32", "–", "32", "+32", "event"],
+                                     ["–", "64.0 MiB (1)", "–", "−64.0 MiB (−1)", "buffer"]]
+        assert page.text(".range .sum").startswith("32 resources left behind: 32 resources allocated, "
+                                                   "64.0 MiB in 1 resource freed; −64.0 MiB and +31 resources")
+        assert "report -a range --from 0.5 --to 1.21." in page.text(".range")
+        assert "Selected range" in page.text("#flame .segmented")
+        page.click(".range [data-value=freed]")
+        assert "64.0 MiB" in shown_range(page)[0][1] and "part=freed" in fragment(page)
+        assert "64.0 MiB" in page.text("#flame .readout"), page.text("#flame .readout")
+        page.js("history.back()")
+        page.wait("!location.hash.includes('part=')")
+        assert shown_range(page)[0][0] == "32"
+        page.js("document.querySelector('#timeline .chart').focus()")
+        page.key("\ue014", shift=True)  # right: one step longer
+        assert page.text(".range h3") == "From 500.00 ms to 1.2200 s"
+        page.key("\ue012", shift=True)
+        assert page.text(".range h3") == "From 500.00 ms to 1.2100 s"
+        page.key("\ue00c")  # escape
+        assert page.js("return document.querySelector('.range').hidden") and "range=" not in fragment(page)
+        assert not page.js("return document.querySelector('.moment').hidden")
+        # a range that ends between two changes is widened to them
+        page.js("location.hash = '#range=0.6-1.205'")
+        page.wait("!document.querySelector('.range').hidden")
+        assert page.text(".range h3") == "From 500.00 ms to 1.2100 s"
+        assert page.complaints() == []
+
+
+def test_a_filter_applies_to_every_view(case):
+    path = page_of(case, "leaks.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        page.type("#filter", "kind:buffer size>=1M")
+        assert page.texts(".chip") == ["kind:buffer\n×", "size>=1M\n×"]
+        page.js("location.hash = location.hash + '&at=2.2'")
+        page.wait("document.querySelector('.moment h3').innerText.startsWith('Alive')")
+        assert "5.00 MiB of device memory, 5 resources" in page.text(".moment"), page.text(".moment")
+        page.type("#filter", "kind:buffer size>1M")
+        assert "0 B of device memory, 0 resources" in page.text(".moment"), page.text(".moment")
+        rows = page.texts("#leaks tr.row")
+        assert len(rows) == 1 and "buffer" in rows[0], rows
+        assert "does not have this by size" in page.text("#leaks")
+        page.js("document.querySelector('.chip button').click()")
+        assert page.js("return document.querySelector('#filter').value") == "size>1M"
+        page.type("#filter", "-kind:event,context 0x2111")
+        assert len(page.texts("#sites tr.row")) == 1 and "image" in page.texts("#sites tr.row")[0]
+        page.type("#filter", "size>big kind>1 api:")
+        assert page.js("return document.querySelectorAll('.chip.wrong').length") == 3
+        assert len(page.texts("#leaks tr.row")) == 7
+        page.type("#filter", "")
+        assert page.texts(".chip") == []
+        # threads, processes and devices
+        opened(page, page_of(case, "family.gt"))
+        everything = page.text(".moment .sum")
+        page.type("#filter", "process:403")
+        page.js("location.hash += '&at=0.6'")
+        page.wait("document.querySelector('.moment h3').innerText.startsWith('Alive')")
+        assert page.text(".moment .sum") == "1.19 MiB of device memory, 2 resources" != everything
+        assert page.complaints() == []
+
+
+def test_tables_are_copied_and_downloaded(case):
+    path = page_of(case, "markup.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        page.js("window.copied = []; navigator.clipboard.writeText = async text => { copied.push(text) };"
+                "window.blobs = []; URL.createObjectURL = blob => { blobs.push(blob); return '#'; }")
+        page.js("[...document.querySelectorAll('#leaks button')].find(b => b.textContent === 'Copy as text').click()")
+        page.wait("copied.length")
+        text = page.js("return copied[0]").splitlines()
+        assert text[0].split() == ["Bytes", "Count", "Kind", "Created", "by", "First", "Where"], text[0]
+        assert len(text) == 1 + len(page.texts("#leaks tr.row"))
+        page.click("#leaks button.csv")
+        page.js("blobs[0].text().then(text => { window.csv = text; })")
+        page.wait("window.csv")
+        lines = page.js("return csv").splitlines()
+        assert lines[0] == "Bytes,Count,Kind,Created by,First,Where" and len(lines) == len(text), lines
+        page.js("[...document.querySelectorAll('header button')].find(b => b.textContent === 'Copy link').click()")
+        page.wait("copied.length === 2")
+        assert page.js("return copied[1] === location.href")
         assert page.complaints() == []

@@ -17,12 +17,13 @@ function spanOf(word) {
 
 /*
  * What can be asked. `of(site)`, `from(origin, set)`: the text that is searched, for what is known
- * of a call site, and of what is known of an origin alone (lives.js). `whole`: it must be equal.
+ * of a call site, and of what is known of an origin alone (lives.js). `whole`: it must be equal;
+ * `words`: from the start of a word on.
  * `value`: it is a number, compared by > < >= <= and =.
  */
 export const DIMENSIONS = {
-  api: { help: "opencl, level zero, cuda …", of: (site) => site.kind.api },
-  kind: { help: "buffer, event, device memory …", of: (site) => site.kind.name },
+  api: { help: "opencl, level zero, cuda …", words: true, of: (site) => site.kind.api },
+  kind: { help: "buffer, event, device memory …", words: true, of: (site) => site.kind.name },
   place: { help: "a part of a function, file or caller", of: (site) => siteWords(site) },
   device: { told: "place", help: "a part of the device's name",
     from: (origin, set) => set.data.raw.names[origin.place] },
@@ -70,7 +71,10 @@ export function filterWords(text) {
 
 function matchesText(term, text) {
   const low = text.toLowerCase();
-  return term.words.some((word) => term.dimension?.whole ? low === word : low.includes(word)) !== term.not;
+  const { whole, words } = term.dimension || {};
+  /* a buffer is no sub-buffer */
+  return term.words.some((word) => whole ? low === word : words ? ` ${low}`.includes(` ${word}`) :
+    low.includes(word)) !== term.not;
 }
 
 function listed(names) {
