@@ -38,7 +38,7 @@ def test_the_page_data_agrees_with_the_reports(case):
     # one process, which ended by itself; but events are missing
     gappy = data_of(page_of(case, "gappy.gt"))["sets"][0]
     assert gappy["fates"]["perhaps"]["count"] == 11 and not gappy["leaked"]
-    assert sum(site[15] for site in gappy["sites"]) == 11 and not sum(site[13] for site in gappy["sites"])
+    assert sum(site[14] for site in gappy["sites"]) == 11 and not sum(site[12] for site in gappy["sites"])
 
 
 def changes(values):
