@@ -4,7 +4,7 @@ import { color, el, section, segmented, withAlpha } from "./dom.js";
 import { fromZero, lineSeries, makeChart, steps, timeAxis, valueAxis } from "./charts.js";
 import { PageData, indexUpTo } from "./data.js";
 import { CompareFlame } from "./compare_flame.js";
-import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+import { formatBytes, formatCount, formatTime, plural, signed } from "./format.js";
 import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
 import { Table, tableState } from "./table.js";
@@ -14,7 +14,6 @@ const CHANGES = { new: ["New", "bad"], grew: ["Grew", "bad"], shrank: ["Shrank",
   fixed: ["Fixed", "good"], same: ["As before", ""] };
 const ALIGNED = [["start", "Start"], ["peak", "Peak"], ["length", "Length"]];
 
-const signed = (value, text) => (value > 0 ? "+" : value < 0 ? "−" : "") + text(Math.abs(value));
 
 export function compareHeader(raw, theme) {
   const line = (word, side, path) => el("p", { class: "facts" }, el("strong", { text: word }), " ",

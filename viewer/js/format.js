@@ -61,3 +61,8 @@ export function cutMiddle(name, most) {
   return name.length <= most ? name :
     `${name.slice(0, Math.ceil(half))}…${name.slice(name.length - Math.floor(half))}`;
 }
+
+/* "+3", "−1.00 MiB": a difference, by `text(number)`. */
+export function signed(value, text) {
+  return (value > 0 ? "+" : value < 0 ? "−" : "") + text(Math.abs(value));
+}

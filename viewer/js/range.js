@@ -2,7 +2,7 @@
 // range.js - a selected range of time: what it allocated, freed and left behind, by call site.
 import { el, segmented } from "./dom.js";
 import { chosenFilter } from "./filterbar.js";
-import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+import { formatBytes, formatCount, formatTime, plural, signed } from "./format.js";
 import { stepText } from "./moment.js";
 import { placeLine, placeText, siteStack, siteWords } from "./stack.js";
 import { state } from "./state.js";
@@ -14,10 +14,6 @@ const PARTS = [["left", "Left behind"], ["freed", "Freed"], ["allocated", "Alloc
 const HINTS = { left: "Allocated in this range and alive at its end.",
   freed: "Freed in this range, whenever it was allocated.", allocated: "Allocated in this range.",
   net: "Alive at the end of the range, less what was alive at its start." };
-
-function signed(value, format) {
-  return value > 0 ? `+${format(value)}` : value < 0 ? `−${format(-value)}` : format(value);
-}
 
 /* A site that the page does not have stands for all of them. */
 function restSite(set) {
