@@ -150,7 +150,7 @@ static void give_numbers(const void *context, struct gt_life_origin *o)
 {
 	const struct gt_page_life_numbers *n = context;
 	uint32_t site = o->site;
-	char *phase = o->phase ? gt_phase_text(n->recording, o->phase) : NULL;
+	char *phase = o->phase ? gt_recording_phase_text(n->recording, o->phase) : NULL;
 
 	o->site = n->sites[site];
 	o->stack = n->stacks[site];
