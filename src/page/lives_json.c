@@ -16,7 +16,6 @@
 #include "base/containers.h"
 #include "base/mem.h"
 #include "page/lives.h"
-#include "replay/phase.h"
 
 /* The matrix in order. */
 struct sorted {
