@@ -37,6 +37,27 @@ static inline uint64_t gt_code_address(uint64_t word)
 	return x30;
 }
 
+/* While another thread does something short. */
+static inline void gt_pause(void)
+{
+	__asm__ volatile("yield");
+}
+
+/* Valgrind's answer to a request, 0 without it: instructions that leave all as it is. */
+static inline uint64_t gt_ask_valgrind(const volatile uint64_t request[6])
+{
+	register uint64_t answer __asm__("x3") = 0;
+	register const volatile uint64_t *x4 __asm__("x4") = request;
+
+	__asm__ volatile(
+		"ror x12, x12, #3; ror x12, x12, #13; ror x12, x12, #51; ror x12, x12, #61\n"
+		"orr x10, x10, x10"
+		: "+r"(answer)
+		: "r"(x4)
+		: "cc", "memory");
+	return answer;
+}
+
 enum { GT_CALL_BYTES = 4 };
 
 /* To an address, or by a register, which may be signed. */

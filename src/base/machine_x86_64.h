@@ -33,6 +33,25 @@ static inline uint64_t gt_code_address(uint64_t word)
 	return word;
 }
 
+/* While another thread does something short. */
+static inline void gt_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
+/* Valgrind's answer to a request, 0 without it: instructions that leave all as it is. */
+static inline uint64_t gt_ask_valgrind(const volatile uint64_t request[6])
+{
+	uint64_t answer = 0;
+
+	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n"
+			 "xchgq %%rbx, %%rbx"
+			 : "=d"(answer)
+			 : "a"(request), "0"(answer)
+			 : "cc", "memory");
+	return answer;
+}
+
 enum { GT_CALL_BYTES = 5 };
 
 /* Direct, or by a register or memory. */

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/small_printf.h"
 #include "trace/layout.h"
 
@@ -36,23 +37,13 @@ static __attribute__((noinline)) void send_descriptor(int to, const char *name, 
 	(void)!sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/*
- * True under valgrind, which would print that it does not know pidfd_open (3.19). This is how it
- * wants to be asked: instructions that leave all as it is anywhere else.
- */
+/* True under valgrind, which would print that it does not know pidfd_open (3.19). */
 static bool is_under_valgrind(void)
 {
-	uint64_t answer = 0;
-#ifdef __x86_64__
-	volatile uint64_t request[6] = { 0x1001 };
+	enum { RUNNING_ON_VALGRIND = 0x1001 };
+	const volatile uint64_t request[6] = { RUNNING_ON_VALGRIND };
 
-	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n"
-			 "xchgq %%rbx, %%rbx"
-			 : "=d"(answer)
-			 : "a"(request), "0"(answer)
-			 : "cc", "memory");
-#endif
-	return answer;
+	return gt_ask_valgrind(request);
 }
 
 void gt_announce_trace(const char *name, uint64_t watcher)

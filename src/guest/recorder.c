@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/cancellation.h"
 #include "base/guest_file.h"
 #include "base/process.h"
@@ -498,7 +499,7 @@ void gt_stderr_line(const char *format, ...)
 	gt_cancellation_hold();
 	/* a thread that uses it for longer is gone, or interrupted by us */
 	for (int i = 0; atomic_exchange(&is_used, true) && i < LINE_SPINS; i++)
-		__builtin_ia32_pause();
+		gt_pause();
 	memcpy(line, prefix, used);
 	va_start(args, format);
 	n = gt_vsnprintf(line + used, sizeof line - used - 1, format, args);

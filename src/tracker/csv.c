@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/guest_file.h"
 #include "base/process.h"
 #include "base/small_printf.h"
@@ -263,7 +264,7 @@ static void wait_until_written(uint64_t call, uint64_t now_ns)
 {
 	for (int spins = 0; atomic_load(&calls_written) < call; spins++) {
 		if (spins < SPINS_MAX && pthread_mutex_trylock(&file_lock)) {
-			__builtin_ia32_pause();
+			gt_pause();
 			continue;
 		}
 		if (spins >= SPINS_MAX)

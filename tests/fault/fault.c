@@ -177,7 +177,8 @@ EXPORT int ftruncate(int fd, off_t size)
 
 EXPORT int mkdir(const char *path, mode_t mode)
 {
-	return STRIKES("mkdir") ? -1 : (int)through(SYS_mkdir, (long)path, mode, 0, 0, 0, 0);
+	return STRIKES("mkdir") ? -1 :
+				  (int)through(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
 }
 
 EXPORT int fcntl(int fd, int command, ...)

@@ -2,6 +2,7 @@
 /* test_own_stack.c - a stack, walked or cached, is the one libunwind would find. */
 #define UNW_LOCAL_ONLY
 #include "../call_on.h"
+#include "../interrupted.h"
 
 #include <alloca.h>
 #include <libunwind.h>
@@ -145,28 +146,23 @@ static void forgetting_clears_the_cache(void **unused)
 /* The address in the interrupted frame is no return address: one before it is another function. */
 void stop_at_once(void);
 __asm__(".text\n"
-	".type before_stop, @function\n"
+	".type before_stop, %function\n"
 	"before_stop:\n"
 	"	.cfi_startproc\n"
-	"	sub $4096, %rsp\n"
 	"	.cfi_def_cfa_offset 4104\n"
 	"	nop\n"
 	"	.cfi_endproc\n"
 	".size before_stop, .-before_stop\n"
-	".type stop_at_once, @function\n"
+	".type stop_at_once, %function\n"
 	"stop_at_once:\n"
-	"	.cfi_startproc\n"
-	"	ud2\n"
-	"	ret\n"
+	"	.cfi_startproc\n" TRAP "	ret\n"
 	"	.cfi_endproc\n"
 	".size stop_at_once, .-stop_at_once\n");
 
 static void skip_instruction(int signal, siginfo_t *info, void *context)
 {
-	ucontext_t *c = context;
-
 	door();
-	c->uc_mcontext.gregs[REG_RIP] += 2; /* ud2 */
+	skip_trap(context);
 }
 
 static void stacks_are_correct_where_a_signal_arrived(void **unused)
@@ -336,6 +332,7 @@ static void a_stack_that_continues_elsewhere_is_not_read_at_its_old_place(void *
  * pointer of its caller or, if that is not NULL, with `bp`.
  */
 void call_like_go(void (*fn)(void), void *top, void *bp);
+#if defined(__x86_64__)
 __asm__(".text\n"
 	".type call_like_go, @function\n"
 	"call_like_go:\n"
@@ -351,6 +348,23 @@ __asm__(".text\n"
 	"	pop %rbx\n"
 	"	ret\n"
 	".size call_like_go, .-call_like_go\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".type call_like_go, %function\n"
+	"call_like_go:\n"
+	"	stp x29, x30, [sp, #-32]!\n"
+	"	str x19, [sp, #16]\n"
+	"	mov x19, sp\n"
+	"	mov sp, x1\n"
+	"	cbz x2, 1f\n"
+	"	mov x29, x2\n"
+	"1:	blr x0\n"
+	"	mov sp, x19\n"
+	"	ldr x19, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #32\n"
+	"	ret\n"
+	".size call_like_go, .-call_like_go\n");
+#endif
 
 static uint64_t caller_seen, caller_wanted;
 static void *other_bp;

@@ -2,6 +2,8 @@
 /* signals.c - calls among signals: timers, interrupted system calls, queues, masks, filters. */
 #include "odd.h"
 
+#include "../../interrupted.h"
+
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -196,11 +198,9 @@ static int stopped(void)
 
 static void emulate(int number, siginfo_t *info, void *context)
 {
-	ucontext_t *c = context;
-
 	(void)number;
 	received++;
-	c->uc_mcontext.gregs[REG_RAX] = info->si_syscall == SYS_getppid ? 4711 : -ENOSYS;
+	set_result(context, info->si_syscall == SYS_getppid ? 4711 : -ENOSYS);
 }
 
 static void filter(int number, uint32_t action)
