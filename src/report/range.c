@@ -150,7 +150,8 @@ static void find_rows(struct range *r)
 	}
 	gt_map_fini(&numbers.map);
 	free(row_of);
-	qsort(r->rows, r->row_count, sizeof *r->rows, compare);
+	if (r->row_count)
+		qsort(r->rows, r->row_count, sizeof *r->rows, compare);
 	stacks = gt_alloc((r->row_count + 1) * sizeof *stacks);
 	for (size_t i = 0; i < r->row_count; i++)
 		stacks[i] = r->rows[i].stack;
