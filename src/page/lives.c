@@ -13,6 +13,7 @@ enum {
 	FIRST_ROOM = 1 << 10,
 	STEPS_WANTED = 256, /* below it, origins lose detail before steps get longer */
 	ORIGINS_MAX = 1 << 15,
+	SITES_MAX = 1 << 16, /* call sites beyond which there is no matrix: memory has a limit */
 };
 
 /* Its own: keys are small, values change, and most of the time goes here. */
@@ -160,20 +161,37 @@ static uint32_t origin_of(struct gt_page_lives *l, const struct gt_ledger *ledge
 	return gt_intern(l->origins, &origin, sizeof origin);
 }
 
+static void leave_out(struct gt_page_lives *l)
+{
+	gt_intern_free(l->origins);
+	free(l->cells);
+	l->origins = gt_intern_new();
+	empty_table(l, FIRST_ROOM);
+	l->is_left_out = true;
+}
+
 static void take_life(void *context, const struct gt_ledger *ledger, const struct gt_life *life)
 {
 	struct gt_page_lives *l = context;
-	struct gt_page_cell cell = { .origin = origin_of(l, ledger, life),
-				     .born = (uint16_t)(life->born >> l->shift),
-				     .ended = life->ended == GT_LIFE_GOES_ON ?
-						      GT_PAGE_NEVER :
-						      (uint16_t)(life->ended >> l->shift),
-				     .count = life->count,
-				     .bytes = life->bytes };
+	struct gt_page_cell cell;
+
+	if (l->is_left_out)
+		return;
+	cell = (struct gt_page_cell){ .origin = origin_of(l, ledger, life),
+				      .born = (uint16_t)(life->born >> l->shift),
+				      .ended = life->ended == GT_LIFE_GOES_ON ?
+						       GT_PAGE_NEVER :
+						       (uint16_t)(life->ended >> l->shift),
+				      .count = life->count,
+				      .bytes = life->bytes };
 
 	add(l, &cell);
 	while (l->detail < GT_LIFE_BY_SITE && gt_intern_count(l->origins) > ORIGINS_MAX)
 		lose_detail(l);
+	if (gt_intern_count(l->origins) > SITES_MAX) {
+		leave_out(l);
+		return;
+	}
 	while (is_full(l) && gt_page_lives_coarsen(l))
 		;
 	if (l->cell_count > l->mask / 2)

@@ -47,6 +47,7 @@ struct gt_page_lives {
 	enum gt_life_detail detail;
 	unsigned shift; /* rows in a step, as a power of two */
 	size_t row_max, cell_max;
+	bool is_left_out;           /* there are too many call sites */
 	bool is_numbered;           /* origins have the page's numbers of sites and stacks */
 	struct gt_page_cell *cells; /* a hash table; of origin UINT32_MAX where it is empty */
 	size_t cell_count, mask;

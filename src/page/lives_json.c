@@ -187,7 +187,7 @@ void gt_page_lives_json(struct gt_json *j, struct gt_page_lives *l,
 	gt_json_text(j, "detail", details[l->detail]);
 	gt_json_uint(j, "origins", s.origin_count);
 	gt_json_uint(j, "cells", s.cell_count);
-	gt_json_base64(j, "packed", packed, size);
+	gt_json_base64(j, "packed", packed, l->is_left_out ? 0 : size);
 	gt_json_end(j);
 	free(packed);
 	sorted_fini(&s);

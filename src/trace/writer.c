@@ -240,20 +240,10 @@ static bool is_whole(struct gt_writer *w)
 	return is;
 }
 
-/*
- * Why a store has failed: -EIO, or -ESTALE if the file was shortened. It may have its length again,
- * because a thread reserved space just then; its last block, however, is gone.
- */
+/* Why a store has failed. */
 static int failure_locked(struct gt_writer *w)
 {
-	uint32_t magic = GT_BLOCK_MAGIC;
-	int fd = descriptor(w);
-
-	if (!is_whole_locked(w))
-		return -ESTALE;
-	if (fd >= 0 && w->last_block && pread(fd, &magic, sizeof magic, (off_t)w->last_block) < 0)
-		return -EIO;
-	return magic == GT_BLOCK_MAGIC ? -EIO : -ESTALE;
+	return is_whole_locked(w) ? -EIO : -ESTALE;
 }
 
 static int failure(struct gt_writer *w)
@@ -362,7 +352,6 @@ int gt_block_open(struct gt_lane *lane)
 		block->tid = lane->tid;
 		/* the magic last: a block with a magic has a complete header */
 		__atomic_store_n(&block->magic, GT_BLOCK_MAGIC, __ATOMIC_RELEASE);
-		w->last_block = w->end;
 		w->end += size;
 		__atomic_store_n(&w->header->blocks_end, w->end, __ATOMIC_RELEASE);
 	}

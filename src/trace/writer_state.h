@@ -58,8 +58,8 @@ struct gt_writer {
 	_Atomic uint64_t taken;        /* reserved space, if options.taken is NULL */
 	_Atomic uint64_t touches_lost; /* since the last that was written */
 
-	pthread_mutex_t space_lock; /* guards the next eight */
-	uint64_t last_block, end;   /* where the last block begins, and ends */
+	pthread_mutex_t space_lock; /* guards the next seven */
+	uint64_t end;               /* of the last block */
 	_Atomic uint64_t reserved;  /* end of the space reserved in the file, all of it mapped */
 	struct gt_window *windows;  /* the newest first: new blocks lie there, */
 	uint64_t window_from;       /* which begins here in the file */

@@ -10,7 +10,8 @@ from test_cuda import cuda
 # The most that a function of ours in the traced process may take of a stack, ...
 FUNCTION_BYTES = 512
 # ... but for these, which run at the start of the process or at its end.
-AT_START_OR_END = {"touch_stack", "start_tool", "plain_symbol"}
+AT_START_OR_END = {"touch_stack", "gt_tool_start", "plain_symbol",
+                   "gt_live_query_sites"}  # a call of gputrack/live.h, which starts the tool
 # What a recorded call may take of the caller's stack beyond what it takes bare.
 MORE_BYTES = 1536
 CALLS = 40  # of each program below: 20 allocations, 20 frees

@@ -181,7 +181,8 @@ export class PageData {
   /* Before anything else: unpacks what is compressed. */
   async unpack() {
     await Promise.all((this.raw.sets || []).map(async ({ lives }) => {
-      lives.bytes = await inflate(lives.packed);
+      lives.bytes = lives.packed ? await inflate(lives.packed) : null;
+      lives.isLeftOut = !lives.packed;
       lives.packed = "";
     }));
     return this;

@@ -103,6 +103,8 @@ export class Moment {
 /* How exact call sites over time are. */
 export function stepText(set) {
   const { lives } = set;
+  if (set.raw.lives.isLeftOut)
+    return "there are too many call sites for the page to have them over time";
   if (!lives)
     return "this browser cannot unpack what the page has of call sites over time";
   return `the page has call sites over time in ${formatCount(lives.times.length)} steps of about ` +
