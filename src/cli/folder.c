@@ -247,16 +247,17 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 	char old[PATH_ROOM], older[PATH_ROOM];
 	int others;
 
-	if (examine(f->path) != RECORDING)
-		return gt_error_set(
-			error, -EEXIST,
-			"%s already exists and is not a recording: choose another name with -o",
-			f->path);
+	/* first: what another process has just begun has a file without content */
 	others = hold_alone(f->path);
 	if (others < 0)
 		return fail_held(f->path, error);
 	if (others)
 		close(others);
+	if (examine(f->path) != RECORDING)
+		return gt_error_set(
+			error, -EEXIST,
+			"%s already exists and is not a recording: choose another name with -o",
+			f->path);
 	beside(old, f->path, ".old");
 	beside(older, f->path, ".older");
 	if (examine(old) == RECORDING) {
