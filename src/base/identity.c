@@ -173,7 +173,7 @@ void gt_identity_find_container(struct gt_identity *i, const char *cgroups)
 	}
 }
 
-static void read_file(uint32_t pid, const char *name, char *text, size_t size)
+size_t gt_proc_text(uint32_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];
 	size_t n = 0;
@@ -186,6 +186,7 @@ static void read_file(uint32_t pid, const char *name, char *text, size_t size)
 		fclose(file);
 	}
 	text[n] = '\0';
+	return n;
 }
 
 void gt_identity_read(struct gt_identity *i, uint32_t pid)
@@ -194,11 +195,11 @@ void gt_identity_read(struct gt_identity *i, uint32_t pid)
 	const char *uid;
 
 	*i = (struct gt_identity){ .uid = GT_UID_UNKNOWN };
-	read_file(pid, "status", text, sizeof text);
+	gt_proc_text(pid, "status", text, sizeof text);
 	uid = strstr(text, "\nUid:");
 	if (uid)
 		gt_identity_set_user(i, (uint32_t)strtoul(uid + 5, NULL, 10));
-	read_file(pid, "cgroup", text, sizeof text);
+	gt_proc_text(pid, "cgroup", text, sizeof text);
 	gt_identity_find_container(i, text);
 }
 

@@ -30,3 +30,6 @@ const char *gt_identity_container_text(const struct gt_identity *i, char *text, 
 
 /* The number of a user; GT_UID_UNKNOWN if there is none of that name. */
 uint32_t gt_user_number(const char *name);
+
+/* The start of a file of /proc/PID, ended by NUL; its size, 0 if it cannot be read. */
+size_t gt_proc_text(uint32_t pid, const char *name, char *text, size_t size);

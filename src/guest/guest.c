@@ -20,12 +20,11 @@
 #include "guest/saved_state.h"
 #include "guest/settings.h"
 #include "guest/output_mark.h"
+#include "guest/places.h"
 #include "guest/own_stack.h"
 #include "guest/tap.h"
 #include "guest/unfollowed.h"
 #include "trace/layout.h"
-
-enum { PLACES_MAX = 64 };
 
 enum fork_state { NOT_SET_UP, SETTING_UP, SET_UP };
 
@@ -37,13 +36,6 @@ static _Atomic uint32_t *fork_state;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 __thread bool gt_in_recorder __attribute__((tls_model("initial-exec")));
-
-static struct {
-	char name[64];
-	enum gt_api api;
-} places[PLACES_MAX];
-static uint16_t place_count;
-static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* In a child that has not been set up, the lane is that of the parent's thread, which goes on. */
 static void thread_ends(void *lane)
@@ -96,15 +88,13 @@ static void set_up_child(void)
 	}
 	gt_heap_restart();
 	can_free = gt_fork_guard_restart();
-	pthread_mutex_init(&places_lock, NULL);
 	gt_live_table_restart(can_free);
 	gt_creation_stacks_restart();
 	gt_python_restart();
 	gt_backward_restart();
 	gt_recorder_restart(can_free);
 	gt_tracker_restart(can_free);
-	for (uint16_t i = 0; i < place_count; i++)
-		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
+	gt_places_restart();
 	gt_unfollowed_restart();
 	atomic_store(fork_state, SET_UP);
 }
@@ -224,25 +214,14 @@ void gt_guest_unfollowed(const char *name)
 
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
-	uint16_t found = 0;
 	struct saved_state saved;
+	uint16_t place;
 
 	enter(&saved);
 	set_up_if_forked(&saved);
-	pthread_mutex_lock(&places_lock);
-	for (uint16_t i = 0; i < place_count && !found; i++)
-		if (places[i].api == api &&
-		    !strncmp(places[i].name, name, sizeof places[i].name - 1))
-			found = (uint16_t)(i + 1);
-	if (!found && place_count < PLACES_MAX - 1) {
-		strncpy(places[place_count].name, name, sizeof places[0].name - 1);
-		places[place_count].api = api;
-		found = ++place_count;
-		gt_recorder_place(found, api, places[found - 1].name);
-	}
-	pthread_mutex_unlock(&places_lock);
+	place = gt_places_number(api, name);
 	leave(&saved);
-	return found;
+	return place;
 }
 
 /*

@@ -67,22 +67,6 @@ struct process {
 	char comm[64], exe[PATH_MAX], cgroups[4096];
 };
 
-static size_t read_file(uint32_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	size_t n = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
-	file = fopen(path, "re");
-	if (file) {
-		n = fread(text, 1, size - 1, file);
-		fclose(file);
-	}
-	text[n] = '\0';
-	return n;
-}
-
 static void look(struct process *p, uint32_t pid)
 {
 	char status[4096], link[64];
@@ -90,10 +74,10 @@ static void look(struct process *p, uint32_t pid)
 	ssize_t n;
 
 	*p = (struct process){ .uid = (uid_t)-1 };
-	read_file(pid, "comm", p->comm, sizeof p->comm);
+	gt_proc_text(pid, "comm", p->comm, sizeof p->comm);
 	p->comm[strcspn(p->comm, "\n")] = '\0';
-	read_file(pid, "cgroup", p->cgroups, sizeof p->cgroups);
-	read_file(pid, "status", status, sizeof status);
+	gt_proc_text(pid, "cgroup", p->cgroups, sizeof p->cgroups);
+	gt_proc_text(pid, "status", status, sizeof status);
 	at = strstr(status, "\nPPid:");
 	p->parent = at ? (uint32_t)strtoul(at + 6, NULL, 10) : 0;
 	at = strstr(status, "\nUid:");
