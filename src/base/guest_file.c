@@ -243,17 +243,18 @@ static bool current_folder(char path[PATH_MAX])
 	return syscall(SYS_getcwd, path, PATH_MAX) > 0 && path[0] == '/';
 }
 
-bool gt_real_path_find(struct gt_real_path *w, const char *name)
+/* Goes on with the first `size` bytes of a name from `path`, in which `used` bytes are found. */
+static bool go_on(struct gt_real_path *w, size_t used, const char *name, size_t size)
 {
-	size_t size = strlen(name), used = 0, before;
+	bool is_known = false;
 	char *at = w->left;
 	int links = 0;
+	size_t before;
 
-	if (size >= sizeof w->left || (*name != '/' && !current_folder(w->path)))
+	if (size >= sizeof w->left)
 		return false;
-	memcpy(w->left, name, size + 1);
-	if (*name != '/')
-		used = strlen(w->path);
+	memcpy(w->left, name, size);
+	w->left[size] = '\0';
 	while (*(at += strspn(at, "/"))) {
 		ssize_t n;
 
@@ -263,14 +264,15 @@ bool gt_real_path_find(struct gt_real_path *w, const char *name)
 			return false;
 		at += size;
 		w->path[used] = '\0';
-		n = used > before ? readlink(w->path, w->link, sizeof w->link) : -1;
-		if (n < 0 && used > before && errno != EINVAL)
+		is_known = used > before;
+		if (is_known && lstat(w->path, &w->status))
 			return false;
-		if (n < 0)
+		if (!is_known || !S_ISLNK(w->status.st_mode))
 			continue;
+		n = readlink(w->path, w->link, sizeof w->link);
 		/* the rest goes on from where the link points to */
 		size = strlen(at) + 1;
-		if (++links > LINKS_MAX || (size_t)n + size > sizeof w->left)
+		if (n < 0 || ++links > LINKS_MAX || (size_t)n + size > sizeof w->left)
 			return false;
 		memmove(w->left + n, at, size);
 		memcpy(w->left, w->link, (size_t)n);
@@ -280,5 +282,34 @@ bool gt_real_path_find(struct gt_real_path *w, const char *name)
 	w->path[used] = '\0';
 	if (!used)
 		strcpy(w->path, "/");
+	return is_known || !lstat(w->path, &w->status);
+}
+
+/* The folder of an absolute name; false: it cannot be found. */
+static bool find_folder(struct gt_real_path *w, const char *name, size_t size)
+{
+	if (!strncmp(w->folder, name, size) && !w->folder[size])
+		return true;
+	w->folder[0] = '\0';
+	if (!go_on(w, 0, name, size))
+		return false;
+	strcpy(w->real_folder, w->path);
+	memcpy(w->folder, name, size);
+	w->folder[size] = '\0';
 	return true;
+}
+
+bool gt_real_path_find(struct gt_real_path *w, const char *name)
+{
+	const char *file = strrchr(name, '/');
+
+	if (*name != '/')
+		return current_folder(w->path) && go_on(w, strlen(w->path), name, strlen(name));
+	if (file == name)
+		return go_on(w, 0, name, strlen(name));
+	if (!find_folder(w, name, (size_t)(file - name)))
+		return false;
+	strcpy(w->path, w->real_folder);
+	/* the root's name ends in the slash that others are followed by */
+	return go_on(w, w->path[1] ? strlen(w->path) : 0, file, strlen(file));
 }

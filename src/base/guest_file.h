@@ -170,9 +170,12 @@ void gt_append_file_close(struct gt_append_file *f);
 
 /*
  * Finds the path of a file without symbolic links, as realpath does: that takes 5 KB of the stack.
- * The result is in `path`; false: it cannot be found.
+ * The result is in `path`; false: it cannot be found. The next file of the same folder takes one
+ * system call, unless `folder` has been cleared.
  */
 struct gt_real_path {
 	char path[PATH_MAX], left[PATH_MAX], link[PATH_MAX];
+	char folder[PATH_MAX], real_folder[PATH_MAX]; /* of the last file, as given and as found */
+	struct stat status;                           /* of the file */
 };
 bool gt_real_path_find(struct gt_real_path *w, const char *name);

@@ -13,11 +13,17 @@
  *	GT_RECORD_IS_LOW	a frame's two saved words lie at its low end, and do not say where
  *				the frame of its caller begins
  *	GT_READ_REGISTERS	stores those of the function that it is used in
+ *	GT_SIGNAL_REGISTERS	where the kernel saves the registers that a signal interrupts, from
+ *				its handler's caller's stack pointer on: by their numbers, then the
+ *				address; 0: unwind tables say it
+ *	gt_is_signal_return	true for the code (GT_SIGNAL_BYTES) that such handlers return to
  *	gt_code_address		a return address without its signature
  *	gt_is_call		true when a call ends after GT_CALL_BYTES bytes of code
  *	gt_pause		while another thread does something short
  *	gt_ask_valgrind		its answer to a request; 0 without it
  *	GT_USER_END		no process has memory from here on
+ *	GT_THREAD_IS_BEFORE	the C library's structure of a thread ends where its pointer points
+ *	GT_THREAD_SPECIFIC	from there on, specific data in every version of glibc so far
  *	GT_LIBC_FIRST		the first version of the C library's symbols
  *	GT_ASM_ENTRY		capture/cuda/preload.c: an entry that jumps to its slot, and the
  *	GT_ASM_FIRST		slot's first value; what both call; dlsym. They keep every

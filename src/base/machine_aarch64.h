@@ -8,11 +8,13 @@ enum { GT_FRAME = 29, GT_RETURN = 30, GT_STACK = 31, GT_REGISTERS = 32 };
 	{                                                                                          \
 		GT_FRAME, GT_RETURN, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28                        \
 	}
-#define GT_SAVED_COUNT     12
-#define GT_RETURN_AT_ENTRY GT_SAME /* it is in its register */
-#define GT_RECORD_IS_LOW   1
-#define GT_USER_END        (UINT64_C(1) << 52)
-#define GT_LIBC_FIRST      "GLIBC_2.17"
+#define GT_SAVED_COUNT      12
+#define GT_RETURN_AT_ENTRY  GT_SAME /* it is in its register */
+#define GT_RECORD_IS_LOW    1
+#define GT_USER_END         (UINT64_C(1) << 52)
+#define GT_THREAD_IS_BEFORE 1
+#define GT_THREAD_SPECIFIC  (784 - 1856) /* of 2.36 */
+#define GT_LIBC_FIRST       "GLIBC_2.17"
 
 #define GT_READ_REGISTERS(registers)                                                               \
 	__asm__ volatile("0: adr x9, 0b\n"                                                         \
@@ -27,6 +29,18 @@ enum { GT_FRAME = 29, GT_RETURN = 30, GT_STACK = 31, GT_REGISTERS = 32 };
 			 :                                                                         \
 			 : "r"(registers)                                                          \
 			 : "x9", "x10", "memory")
+
+/* Behind 128 bytes of siginfo: 176 of the context, the address of a fault, then all registers. */
+enum { GT_SIGNAL_REGISTERS = 128 + 176 + 8, GT_SIGNAL_BYTES = 8 };
+
+/* mov x8, #139; svc #0: the kernel's, whose tables lead to the caller of what was interrupted. */
+static inline bool gt_is_signal_return(const uint8_t code[GT_SIGNAL_BYTES])
+{
+	static const uint8_t known[GT_SIGNAL_BYTES] = { 0x68, 0x11, 0x80, 0xd2,
+							0x01, 0x00, 0x00, 0xd4 };
+
+	return !__builtin_memcmp(code, known, sizeof known);
+}
 
 /* By the instruction for it, which does nothing on processors that sign nothing. */
 static inline uint64_t gt_code_address(uint64_t word)
@@ -70,13 +84,15 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	       (word & 0xfefff800) == 0xd63f0800;
 }
 
+/* By acquire: another thread may have filled the slot, after it had made the door ready. */
 #define GT_ASM_ENTRY(fn)                                                                           \
 	".type gt_entry_" #fn ", %function\n"                                                      \
 	".globl gt_entry_" #fn "\n"                                                                \
 	"gt_entry_" #fn ":\n"                                                                      \
 	"	hint #34\n" /* bti c */                                                            \
 	"	adrp x16, gt_slot_" #fn "\n"                                                       \
-	"	ldr x16, [x16, #:lo12:gt_slot_" #fn "]\n"                                          \
+	"	add x16, x16, #:lo12:gt_slot_" #fn "\n"                                            \
+	"	ldar x16, [x16]\n"                                                                       \
 	"	br x16\n"                                                                                \
 	".size gt_entry_" #fn ", . - gt_entry_" #fn "\n"                                           \
 	".hidden gt_first_" #fn "\n"                                                               \
@@ -120,7 +136,7 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	".cfi_restore 29\n"                                                                        \
 	".cfi_restore 30\n"                                                                        \
 	".cfi_def_cfa_offset 0\n"                                                                  \
-	"	ldr x16, [x17]\n"                                                                        \
+	"	ldar x16, [x17]\n"                                                                       \
 	"	br x16\n"                                                                                \
 	".cfi_endproc\n"                                                                           \
 	".size gt_preload_first, . - gt_preload_first\n"

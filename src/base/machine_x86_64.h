@@ -8,11 +8,13 @@ enum { GT_FRAME = 6, GT_STACK = 7, GT_RETURN = 16, GT_REGISTERS = 17 };
 	{                                                                                          \
 		GT_FRAME, GT_RETURN, 3, 12, 13, 14, 15                                             \
 	}
-#define GT_SAVED_COUNT     7
-#define GT_RETURN_AT_ENTRY GT_UNDEFINED
-#define GT_RECORD_IS_LOW   0
-#define GT_USER_END        (UINT64_C(1) << 47)
-#define GT_LIBC_FIRST      "GLIBC_2.2.5"
+#define GT_SAVED_COUNT      7
+#define GT_RETURN_AT_ENTRY  GT_UNDEFINED
+#define GT_RECORD_IS_LOW    0
+#define GT_USER_END         (UINT64_C(1) << 47)
+#define GT_THREAD_IS_BEFORE 0
+#define GT_THREAD_SPECIFIC  1296
+#define GT_LIBC_FIRST       "GLIBC_2.2.5"
 
 #define GT_READ_REGISTERS(registers)                                                               \
 	__asm__ volatile("lea 0f(%%rip), %%rax\n"                                                  \
@@ -27,6 +29,14 @@ enum { GT_FRAME = 6, GT_STACK = 7, GT_RETURN = 16, GT_REGISTERS = 17 };
 			 :                                                                         \
 			 : "r"(registers)                                                          \
 			 : "rax", "memory")
+
+enum { GT_SIGNAL_REGISTERS = 0, GT_SIGNAL_BYTES = 1 };
+
+static inline bool gt_is_signal_return(const uint8_t code[GT_SIGNAL_BYTES])
+{
+	(void)code;
+	return false;
+}
 
 static inline uint64_t gt_code_address(uint64_t word)
 {

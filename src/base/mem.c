@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { LARGE = 4 << 20, PAGE = 4096 };
 
 void *gt_memory_check(void *memory)
 {
@@ -33,6 +36,24 @@ void *gt_alloc(size_t size)
 {
 	return gt_memory_check(calloc(1, size ? size : 1));
 }
+
+static void *allocate_large(size_t size)
+{
+	char *memory = calloc(1, size ? size : 1);
+
+	/* before it is touched; that it cannot be done is no matter */
+	if (memory && size >= LARGE)
+		(void)madvise(memory + (PAGE - (uintptr_t)memory % PAGE) % PAGE,
+			      (size - PAGE) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
+	return memory;
+}
+
+void *gt_alloc_large(size_t size)
+{
+	return gt_memory_check(allocate_large(size));
+}
+
+const struct gt_table_memory gt_large_tables = { allocate_large, realloc, free };
 
 void *gt_realloc(void *old, size_t size)
 {

@@ -11,7 +11,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/table_memory.h"
+
 void *gt_alloc(size_t size); /* zeroed */
+/* The same for a table that is read at random: in large pages, where the kernel has them. */
+void *gt_alloc_large(size_t size);
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
 char *gt_strndup(const char *text, size_t size);
@@ -34,6 +38,9 @@ void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes);
 			(array) = gt_realloc((array), (size_t)(capacity) * sizeof *(array));       \
 		}                                                                                  \
 	} while (0)
+
+/* Tables of the tool (base/table_memory.h): as gt_alloc_large, but NULL when memory runs out. */
+extern const struct gt_table_memory gt_large_tables;
 
 /* A sentence that only `cli/` prints; longer ones are truncated. */
 struct gt_error {

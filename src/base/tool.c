@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.c - the tool as a process: its name and others' as typed, its threads, file signals. */
+/* tool.c - the tool as a process: its name, its threads, libraries it loads, file signals. */
 #include "base/tool.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -58,6 +59,28 @@ const char *gt_tool_name(void)
 	    typed.st_dev == own.st_dev && typed.st_ino == own.st_ino)
 		return NAME;
 	return called;
+}
+
+bool gt_tool_is_static(void)
+{
+#ifdef GT_STATIC
+	return true;
+#else
+	return false;
+#endif
+}
+
+void *gt_tool_load(const char *library, int flags, const char **why)
+{
+	void *loaded;
+
+	if (gt_tool_is_static()) {
+		*why = "this gputrack is a static program, which loads no libraries";
+		return NULL;
+	}
+	loaded = dlopen(library, flags);
+	*why = loaded ? NULL : dlerror();
+	return loaded;
 }
 
 int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context)

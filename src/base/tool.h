@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.h - the tool as a process: its name and others' as typed, its threads, file signals. */
+/* tool.h - the tool as a process: its name, its threads, libraries it loads, file signals. */
 #pragma once
 
 #include <pthread.h>
@@ -16,6 +16,14 @@ const char *gt_tool_name(void);
 
 /* Where a shell finds a program by its bare name: the first executable on PATH. False: nowhere. */
 bool gt_tool_search(const char *name, char *path, size_t size);
+
+/*
+ * dlopen; NULL and a reason if it fails, and always in a static program: a library brings a C
+ * library of its own along, and two in one process crash.
+ */
+void *gt_tool_load(const char *library, int flags, const char **why);
+/* True for a static program. */
+bool gt_tool_is_static(void);
 
 /* Starts a thread with all signals blocked: the main thread handles them. 0 or an errno. */
 int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context);

@@ -21,7 +21,12 @@ enum {
 	PE_INDIRECT = 0x80,
 	PE_SORTED = 0x3b, /* pairs of 32-bit offsets from the header: what all linkers write */
 };
-enum { HDR_SIZE = 4, NEGATE_RA_STATE = 0x2d, EXTENDED = 0xffffffff };
+enum {
+	HDR_SIZE = 4,
+	NEGATE_RA_STATE_WITH_PC = 0x2c,
+	NEGATE_RA_STATE = 0x2d,
+	EXTENDED = 0xffffffff
+};
 
 /* A module, and its .eh_frame_hdr. */
 struct module {
@@ -211,7 +216,10 @@ static bool read_augmentation(struct entry *e, struct gt_bytes *b, const char *l
 		case 'L': gt_get_fixed(&data, 1); break;
 		case 'P': get_form(&data, (uint8_t)gt_get_fixed(&data, 1)); break;
 		case 'S': e->is_signal = true; break;
-		case 'B': break;
+		case 'B':
+		case 'G':
+			break; /* arm64: how return addresses are signed, that the stack is tagged
+				*/
 		default: return false;
 		}
 	return !data.bad;
@@ -428,6 +436,7 @@ static void execute_one(struct machine *m, struct gt_bytes *b)
 	case DW_CFA_remember_state: remember(m); return;
 	case DW_CFA_restore_state: recall(m); return;
 	case DW_CFA_GNU_args_size: gt_get_varint(b); return;
+	case NEGATE_RA_STATE_WITH_PC:
 	case NEGATE_RA_STATE: return; /* arm64: signed or not, gt_code_address sees to it */
 	default: break;
 	}

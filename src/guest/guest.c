@@ -29,10 +29,11 @@
 enum fork_state { NOT_SET_UP, SETTING_UP, SET_UP };
 
 /*
- * Lies in a page that the kernel clears in every child, however it was forked: a process that reads
- * NOT_SET_UP here is a child in which the recorder has not been set up yet.
+ * Lies in a page that the kernel clears in every child, however it was forked: who reads NOT_SET_UP
+ * is in a child without a recorder yet; who reads SET_UP, by acquire, sees what has been set up.
  */
 static _Atomic uint32_t *fork_state;
+static _Atomic pid_t set_up_in; /* the process in which it was set up last */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 __thread bool gt_in_recorder __attribute__((tls_model("initial-exec")));
@@ -48,6 +49,16 @@ static void thread_ends(void *lane)
 	leave(&saved);
 }
 
+/*
+ * In a child of fork(): where the kernel does not clear the page (before Linux 4.14) or whoever
+ * stands in for it says so without doing it (qemu before 8.0), this is all that tells the child.
+ */
+static void child_begins(void)
+{
+	if (atomic_load(&set_up_in) != getpid())
+		atomic_store(fork_state, NOT_SET_UP);
+}
+
 static void start_once(void)
 {
 	static _Atomic uint32_t no_fork_check = SET_UP;
@@ -59,7 +70,9 @@ static void start_once(void)
 		fork_state = page;
 		atomic_store(fork_state, SET_UP);
 	}
+	atomic_store(&set_up_in, getpid());
 	gt_fork_guard_start();
+	pthread_atfork(NULL, NULL, child_begins);
 	gt_unwind_start();
 	gt_recorder_start(thread_ends);
 	gt_tracker_start();
@@ -96,6 +109,7 @@ static void set_up_child(void)
 	gt_tracker_restart(can_free);
 	gt_places_restart();
 	gt_unfollowed_restart();
+	atomic_store(&set_up_in, getpid());
 	atomic_store(fork_state, SET_UP);
 }
 
@@ -131,7 +145,7 @@ void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *n
 static void set_up_if_forked(const struct saved_state *saved)
 {
 	if (!saved->in_recorder && fork_state &&
-	    atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
+	    atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP)
 		set_up_child();
 }
 
@@ -359,7 +373,7 @@ static void announce(struct gt_guest_call *g, enum gt_function_id function, cons
 {
 	if (gt_in_recorder)
 		return;
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) == SET_UP, 1)) {
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) == SET_UP, 1)) {
 		gt_in_recorder = true;
 		g->announced = gt_recorder_announce(function, argv, caller, g->frame);
 		gt_in_recorder = false;
@@ -372,7 +386,7 @@ static void announce(struct gt_guest_call *g, enum gt_function_id function, cons
 
 static void withdraw(struct gt_guest_call *g)
 {
-	if (gt_in_recorder || atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
+	if (gt_in_recorder || atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP)
 		return;
 	gt_in_recorder = true;
 	gt_recorder_leave(g->frame);
@@ -408,7 +422,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->tracked = gt_tracker_is_on() && !gt_api_is_pool(fn->api);
 	g->ends = gt_function_ends(fn);
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP, 0))
 		set_up_child();
 	if (g->tracked)
 		gt_tracker_warm_thread();
@@ -450,6 +464,8 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->active = false;
 	g->announced = false;
 	g->frame = __builtin_frame_address(0);
+	if (gt_tap_state.doors)
+		gt_tap_begin((uint32_t)function);
 	if (!is_wanted(&gt_functions[function]) || gt_call_is_idle(function, argv))
 		announce(g, function, argv, caller);
 	else if (gt_in_recorder)
@@ -541,7 +557,7 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	 * Forked inside the driver's call: the call and its trace are the parent's. What it has
 	 * allocated is lost, since a thread that is gone may hold the lock of our memory.
 	 */
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP, 0))
 		return;
 	enter_quickly(&saved);
 	if (gt_live_table_is_on())

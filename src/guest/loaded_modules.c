@@ -156,22 +156,27 @@ void gt_modules_program(char *path)
 	path[n > 0 ? n : 0] = '\0';
 }
 
+static struct gt_real_path work; /* guarded by the writer's lock, too */
+
 /* The absolute path of a module's file. The main program comes without a name. */
 static __attribute__((noinline)) void find_path(const struct dl_phdr_info *info,
 						struct gt_module *m)
 {
-	static struct gt_real_path work; /* guarded by the writer's lock, too */
-	struct stat st;
+	bool is_found;
 
 	m->path = work.path;
-	if (!info->dlpi_name[0]) {
+	if (info->dlpi_name[0]) {
+		is_found = gt_real_path_find(&work, info->dlpi_name);
+		if (!is_found)
+			m->path = info->dlpi_name;
+	} else {
 		gt_modules_program(work.path);
-	} else if (!gt_real_path_find(&work, info->dlpi_name)) {
-		m->path = info->dlpi_name;
+		is_found = work.path[0] == '/' && !stat(work.path, &work.status);
 	}
-	if (m->path[0] == '/' && !stat(m->path, &st)) {
-		m->file_size = (uint64_t)st.st_size;
-		m->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (is_found) {
+		m->file_size = (uint64_t)work.status.st_size;
+		m->mtime_ns = (int64_t)work.status.st_mtim.tv_sec * 1000000000 +
+			      work.status.st_mtim.tv_nsec;
 	}
 }
 
@@ -240,6 +245,7 @@ void gt_modules_define(struct gt_writer *w, void *unused)
 			gt_writer_unload(w, defined[i].number);
 		defined_count = 0;
 	}
+	work.folder[0] = '\0'; /* it may lead elsewhere by now */
 	if (!iterate_modules(define_module, w))
 		return;
 	atomic_store(&adds_seen, now.adds);

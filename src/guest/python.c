@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cancellation.h"
+#include "base/machine.h"
 #include "base/python_layout.h"
 #include "base/table_memory.h"
 #include "guest/fork_guard.h"
@@ -59,7 +60,7 @@ static bool read_safely(void *to, uint64_t from, size_t size)
 
 static bool is_pointer(uint64_t word)
 {
-	return word >= 4096 && word < UINT64_C(1) << 47 && !(word & 7);
+	return word >= 4096 && word < GT_USER_END && !(word & 7);
 }
 
 static bool read_bytes(void *out, uint64_t from, size_t size)

@@ -9,6 +9,11 @@ __attribute__((noinline)) void gt_tap_opened(uint64_t table, uint64_t doors)
 	__asm__ volatile("" ::"r"(table), "r"(doors) : "memory");
 }
 
+__attribute__((noinline)) void gt_tap_begin(uint32_t function)
+{
+	__asm__ volatile("" ::"r"(function) : "memory");
+}
+
 __attribute__((noinline)) void gt_tap_call(uint32_t function, uint64_t ret)
 {
 	__asm__ volatile("" ::"r"(function), "r"(ret) : "memory");

@@ -21,4 +21,5 @@ GT_EXPORT void gt_tap_open(enum gt_api api);
 
 /* Probed. */
 GT_EXPORT void gt_tap_opened(uint64_t table, uint64_t doors);
+GT_EXPORT void gt_tap_begin(uint32_t function);
 GT_EXPORT void gt_tap_call(uint32_t function, uint64_t ret);

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/dwarf_expression.h"
+#include "base/return_probe.h"
 
 enum {
 	PAGE = 4096,
@@ -250,15 +251,44 @@ static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
 	return true;
 }
 
+/* Code that may not be there. */
+static bool read_code(uint8_t *code, size_t size, uint64_t at)
+{
+	struct iovec here = { code, size }, there = { (void *)(uintptr_t)at, size };
+
+	return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
 /* True when a call instruction ends at `address`. */
 __attribute__((noinline)) static bool is_after_call(uint64_t address)
 {
 	uint8_t code[GT_CALL_BYTES];
-	struct iovec here = { code, sizeof code };
-	struct iovec there = { (void *)(uintptr_t)(address - sizeof code), sizeof code };
 
-	return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == sizeof code &&
-	       gt_is_call(code);
+	return read_code(code, sizeof code, address - sizeof code) && gt_is_call(code);
+}
+
+/*
+ * From the handler of a signal to what it interrupted, where the kernel's unwind tables, if it has
+ * any, do not lead there. A stack goes on behind it by rules again.
+ */
+static __attribute__((noinline)) bool step_from_signal(struct gt_walk *w)
+{
+	uint64_t at = w->registers[GT_STACK] + GT_SIGNAL_REGISTERS, next[GT_REGISTERS + 1];
+	uint8_t code[GT_SIGNAL_BYTES];
+
+	if (w->is_guessed || !read_code(code, sizeof code, w->registers[GT_RETURN]) ||
+	    !gt_is_signal_return(code))
+		return false;
+	for (int i = 0; i <= GT_REGISTERS; i++)
+		if (!load(w, at + (uint64_t)i * sizeof *next, &next[i]))
+			return false;
+	w->link = gt_code_address(next[GT_RETURN]);
+	memcpy(w->registers, next, sizeof w->registers);
+	w->registers[GT_RETURN] = next[GT_REGISTERS];
+	w->frame_at = (const uint64_t *)(uintptr_t)at + GT_FRAME;
+	w->return_at = NULL;
+	w->is_interrupted = true;
+	return true;
 }
 
 /*
@@ -277,15 +307,6 @@ static bool is_other_stack(struct gt_walk *w, uint64_t bp, uint64_t address)
 	return true;
 }
 
-/*
- * A function whose return another tool probes returns to this page of the kernel's: whose frame
- * comes next is not known, and so neither whether it has a frame pointer.
- */
-static bool is_return_probe(uint64_t address)
-{
-	return address >> 12 == 0x7fffffffe;
-}
-
 /* Code without rules: its frame pointer is believed, as far as it points up the stack. */
 static bool step_by_frame_pointer(struct gt_walk *w)
 {
@@ -297,7 +318,8 @@ static bool step_by_frame_pointer(struct gt_walk *w)
 	address = gt_code_address(address);
 	if (bp < w->registers[GT_STACK] && !is_other_stack(w, bp, address))
 		return false;
-	if (is_return_probe(w->registers[GT_RETURN]) && !is_after_call(address))
+	/* whose frame comes next is not known, and so neither whether it has a frame pointer */
+	if (gt_is_return_probe(w->registers[GT_RETURN]) && !is_after_call(address))
 		return false;
 	w->registers[GT_STACK] = bp + 16;
 	w->registers[GT_FRAME] = caller_bp;
@@ -308,13 +330,29 @@ static bool step_by_frame_pointer(struct gt_walk *w)
 	return true;
 }
 
+/* A rule that was just found. */
+static bool step_by_found(struct gt_walk *w, const struct gt_frame_rule *rule)
+{
+	if (GT_SIGNAL_REGISTERS && rule->is_signal)
+		return step_from_signal(w);
+	if (rule->how[GT_RETURN] == GT_SAME) {
+		/* it was not saved: known of the innermost frame, and where a signal arrived */
+		if (!GT_SIGNAL_REGISTERS || !w->is_interrupted)
+			return false;
+		w->registers[GT_RETURN] = w->link;
+	}
+	/* of a frame whose size is that of vectors, the rule is too much; it has a record */
+	return step_by_rule(w, rule) || (GT_RECORD_IS_LOW && rule->cfa_how != GT_IN_REGISTER &&
+					 !w->is_interrupted && step_by_frame_pointer(w));
+}
+
 bool gt_walk_step(struct gt_walk *w)
 {
 	/* a return address may be past the end of its function: look up the call before it */
 	uint64_t pc = w->registers[GT_RETURN] - !w->is_interrupted, sp = w->registers[GT_STACK];
 	const struct gt_frame_rule *rule = &w->work->rule;
+	bool was_interrupted = w->is_interrupted, stepped;
 	struct usual usual;
-	bool stepped;
 
 	if (!w->known_high)
 		find_known(w);
@@ -327,16 +365,12 @@ bool gt_walk_step(struct gt_walk *w)
 		if (is_usual(rule, &usual))
 			keep_row(&usual, pc);
 		w->is_outermost = rule->how[GT_RETURN] == GT_UNDEFINED;
-		/* a return address that was not saved is known of the innermost frame alone */
-		if (rule->how[GT_RETURN] == GT_SAME)
-			stepped = false;
-		else if (GT_RECORD_IS_LOW && rule->is_signal)
-			stepped = step_by_frame_pointer(w);
-		else
-			stepped = !w->is_outermost && step_by_rule(w, rule);
+		stepped = !w->is_outermost && step_by_found(w, rule);
 	} else {
-		stepped = step_by_frame_pointer(w);
+		stepped = (GT_SIGNAL_REGISTERS && step_from_signal(w)) || step_by_frame_pointer(w);
 	}
 	w->is_outermost |= stepped && !w->registers[GT_RETURN];
-	return stepped && w->registers[GT_RETURN] && w->registers[GT_STACK] != sp;
+	/* what a signal interrupted may have had nothing on the stack */
+	return stepped && w->registers[GT_RETURN] &&
+	       (w->registers[GT_STACK] != sp || (GT_SIGNAL_REGISTERS && was_interrupted));
 }

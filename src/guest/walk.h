@@ -24,6 +24,7 @@ struct gt_walk {
 	const uint64_t *return_at;        /* where GT_RETURN was read; NULL: nowhere known */
 	struct gt_frame_work *work;       /* shared by the walks of a thread */
 	uint64_t known_low, known_high;   /* memory that is there for certain */
+	uint64_t link;                    /* where it was interrupted: its GT_RETURN register */
 	bool is_interrupted;              /* the address is where a signal arrived */
 	bool is_outermost;                /* the last step found that there is no caller */
 	bool is_guessed; /* registers may be wrong: read nothing that may not be there */

@@ -187,6 +187,8 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 {
 	if (!read_block_header(r, h, offset))
 		return STEP_DAMAGE;
+	/* the writer stores `used` after the records: they are read after it */
+	atomic_thread_fence(memory_order_acquire);
 	if (!lane->buffer || lane->buffer_size < h->used) {
 		lane->buffer = gt_realloc(lane->buffer, h->size);
 		lane->buffer_size = h->size;

@@ -20,14 +20,16 @@ extern _Atomic bool gt_windows_failed;
 struct gt_window {
 	uint8_t *start;
 	size_t size;
+	size_t lead;            /* mapped before `start`, which need not be where a page begins */
 	uint32_t users;         /* blocks in use, and the writer as long as it hands out more */
 	int32_t number;         /* in the table that gt_window_recover searches; -1: in none */
 	struct gt_window *next; /* the writer's others */
 };
 
 /*
- * Maps `size` bytes of a file from `offset` on, with one user. If a store to it fails, `has_failed`
- * becomes true; it must outlive the window. 0 or -errno.
+ * Maps `size` bytes of a file from `offset` on, with one user. Blocks are smaller than the pages of
+ * some kernels (64 KiB on arm64): all of these functions take any offset and address. If a store to
+ * the window fails, `has_failed` becomes true; it must outlive the window. 0 or -errno.
  */
 int gt_window_open(struct gt_window **out, int fd, off_t offset, size_t size,
 		   _Atomic bool *has_failed);

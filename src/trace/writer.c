@@ -104,6 +104,16 @@ static bool is_whole_locked(struct gt_writer *w)
 	return size < 0 || (uint64_t)size >= atomic_load(&w->reserved);
 }
 
+static int allocate(int fd, int mode, uint64_t from, uint64_t end)
+{
+	int e;
+
+	do
+		e = fallocate(fd, mode, (off_t)from, (off_t)(end - from)) ? errno : 0;
+	while (e == EINTR);
+	return e;
+}
+
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
@@ -119,9 +129,10 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 		return -EFBIG;
 	if (may_signal)
 		gt_signals_hold(&held);
-	do
-		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
-	while (e == EINTR);
+	e = allocate(fd, FALLOC_FL_KEEP_SIZE, w->reserved, end);
+	/* again: this may have waited for somebody who shortened it; what follows does not wait */
+	if (!e)
+		e = is_whole_locked(w) ? allocate(fd, 0, w->reserved, end) : ESTALE;
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
 	if (may_signal)

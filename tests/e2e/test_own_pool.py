@@ -2,6 +2,7 @@
 """A program's own pool, told by gputrack/pool.h: blocks are counted inside the driver's segments."""
 import ctypes.util
 import os
+import platform
 import re
 import shutil
 import sys
@@ -9,6 +10,7 @@ import sys
 import test_pools
 
 SEGMENT = 1 << 20
+MASM = ["-masm=intel"] if platform.machine() == "x86_64" else []
 
 # The rest of the program around the example in doc/pools.md.
 PROGRAM = r"""
@@ -190,7 +192,7 @@ def test_pool_names_and_pools_none(case):
 
 def test_it_links_alone(case):
     """With no library of ours, by each compiler and linker that is here, and static, too."""
-    ways = [("cc", ()), ("cc", ("-fno-pie", "-no-pie")), ("cc", ("-O0",)), ("cc", ("-flto", "-masm=intel")),
+    ways = [("cc", ()), ("cc", ("-fno-pie", "-no-pie")), ("cc", ("-O0",)), ("cc", ("-flto", *MASM)),
             ("cc", ("-std=c99", "-pedantic"))]
     if ctypes.util.find_library("c") and case.run("cc", "-print-file-name=libc.a").out.strip() != "libc.a":
         ways.append(("cc", ("-static",)))

@@ -5,6 +5,9 @@
 #include "../interrupted.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <libunwind.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,13 +17,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "guest/own_stack.h"
 
 enum { DEPTH = 64, NEAR = 3 };
+
+#if defined(__aarch64__)
+/* qemu does not know process_vm_readv: then the words are read from the process's file. */
+long syscall(long number, ...)
+{
+	static long (*next)(long, ...);
+	long words[6], result;
+	va_list list;
+	int fd;
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		words[i] = va_arg(list, long);
+	va_end(list);
+	result = next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+	if (number == SYS_process_vm_readv && result < 0 && errno == ENOSYS) {
+		const struct iovec *here = (void *)words[1], *there = (void *)words[3];
+
+		fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+		result = pread(fd, here->iov_base, here->iov_len, (off_t)there->iov_base);
+		close(fd);
+	}
+	return result;
+}
+#endif
 
 static unsigned long state = 1;
 static long taken;
@@ -31,6 +64,19 @@ static unsigned next_random(void)
 	return (unsigned)(state >> 33);
 }
 
+/* What libunwind finds. */
+static size_t backtrace_of_libunwind(void **raw)
+{
+	size_t count = (size_t)unw_backtrace(raw, DEPTH);
+
+#if defined(__aarch64__)
+	/* its version 1.6 has the last byte of each call there, not the address behind it */
+	for (size_t i = 0; i < count; i++)
+		raw[i] = (void *)(((uintptr_t)raw[i] + 3) & ~(uintptr_t)3);
+#endif
+	return count;
+}
+
 /* Takes a stack on behalf of its caller, as a door does. */
 __attribute__((noinline)) static void door(void)
 {
@@ -38,7 +84,7 @@ __attribute__((noinline)) static void door(void)
 	void *raw[DEPTH];
 	const void *caller = __builtin_return_address(0);
 	size_t count = gt_unwind(&frames, DEPTH, caller), first = 0;
-	size_t all = (size_t)unw_backtrace(raw, DEPTH);
+	size_t all = backtrace_of_libunwind(raw);
 
 	while (first < all && raw[first] != caller)
 		first++;
@@ -200,10 +246,40 @@ static void stacks_are_correct_through_frames_that_are_aligned_anew(void **unuse
 		realigned(16 * (i % 5) + 1);
 }
 
-/* push %rbp; mov %rsp, %rbp; and $-16, %rsp; call *%rdi; leave; ret: from no file, without rules.
+/*
+ * Code that calls its argument: from no file, without rules. In `made`, with a frame pointer; in
+ * `bad`, the register points nowhere; in `junk`, to words that only look like a frame. `HIDDEN` is
+ * where the kernel has probed functions return to.
  */
+#if defined(__x86_64__)
+/* push %rbp; mov %rsp, %rbp; and $-16, %rsp; call *%rdi; leave; ret */
 static const unsigned char made_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
 					   0xe4, 0xf0, 0xff, 0xd7, 0xc9, 0xc3 };
+/* push %rbp; mov $-8, %rbp; call *%rdi; pop %rbp; ret */
+static const unsigned char bad_code[] = { 0x55, 0x48, 0xc7, 0xc5, 0xf8, 0xff,
+					  0xff, 0xff, 0xff, 0xd7, 0x5d, 0xc3 };
+/* push %rbp; push $1234; push $0; mov %rsp, %rbp; call *%rdi; add $16, %rsp; pop %rbp; ret */
+static const unsigned char junk_code[] = { 0x55, 0x68, 0xd2, 0x04, 0x00, 0x00, 0x6a,
+					   0x00, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x48,
+					   0x83, 0xc4, 0x10, 0x5d, 0xc3 };
+#define HIDDEN 0x7fffffffe000
+#elif defined(__aarch64__)
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+static const uint32_t made_code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0 };
+/* …; mov x29, #-8; … */
+static const uint32_t bad_code[] = { 0xa9bf7bfd, 0x928000fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0 };
+/* …; mov x1, #1234; stp xzr, x1, [sp, #-16]!; mov x29, sp; blr x0; add sp, sp, #16; … */
+static const uint32_t junk_code[] = { 0xa9bf7bfd, 0xd2809a41, 0xa9bf07ff, 0x910003fd,
+				      0xd63f0000, 0x910043ff, 0xa8c17bfd, 0xd65f03c0 };
+#define HIDDEN 0xfffffffff000
+#endif
+
+static void put_code(char *at, const void *code, size_t size)
+{
+	memcpy(at, code, size);
+	__builtin___clear_cache(at, at + size);
+}
+
 static size_t count_here;
 
 __attribute__((noinline)) static void count_frames(void)
@@ -233,7 +309,7 @@ static void code_without_rules_is_walked_by_its_frame_pointer(void **unused)
 	pthread_t thread;
 
 	assert_ptr_not_equal(page, MAP_FAILED);
-	memcpy(page + sizeof(size_t), made_code, sizeof made_code);
+	put_code(page + sizeof(size_t), made_code, sizeof made_code);
 	call_made_code(page);
 	assert_int_equal(count_here, *(size_t *)page + 1);
 	assert_int_equal(pthread_create(&thread, NULL, call_made_code, page), 0);
@@ -242,10 +318,7 @@ static void code_without_rules_is_walked_by_its_frame_pointer(void **unused)
 	munmap(page, 4096);
 }
 
-/* As above, but the register points nowhere: nothing is read from there. */
-static const unsigned char bad_code[] = { 0x55, 0x48, 0xc7, 0xc5, 0xf8, 0xff,
-					  0xff, 0xff, 0xff, 0xd7, 0x5d, 0xc3 };
-
+/* Nothing is read from where it points. */
 static void a_frame_pointer_that_points_nowhere_ends_the_stack(void **unused)
 {
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -253,7 +326,7 @@ static void a_frame_pointer_that_points_nowhere_ends_the_stack(void **unused)
 	pthread_t thread;
 
 	assert_ptr_not_equal(page, MAP_FAILED);
-	memcpy(page + sizeof(size_t), bad_code, sizeof bad_code);
+	put_code(page + sizeof(size_t), bad_code, sizeof bad_code);
 	call_made_code(page);
 	assert_int_equal(count_here, 1);
 	assert_int_equal(pthread_create(&thread, NULL, call_made_code, page), 0);
@@ -267,15 +340,10 @@ __attribute__((noinline)) static void count_hidden(void)
 {
 	uint64_t *slot = (uint64_t *)__builtin_frame_address(0) + 1, address = *slot;
 
-	*(volatile uint64_t *)slot = 0x7fffffffe000;
+	*(volatile uint64_t *)slot = HIDDEN;
 	count_frames();
 	*(volatile uint64_t *)slot = address;
 }
-
-/* push %rbp; push $1234; push $0; mov %rsp, %rbp; call *%rdi; add $16, %rsp; pop %rbp; ret */
-static const unsigned char junk_code[] = { 0x55, 0x68, 0xd2, 0x04, 0x00, 0x00, 0x6a,
-					   0x00, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x48,
-					   0x83, 0xc4, 0x10, 0x5d, 0xc3 };
 
 /* With frame pointers the stack goes on behind it; what only looks like one leads nowhere. */
 static void a_caller_that_a_return_probe_hides_is_the_only_one_missing(void **unused)
@@ -290,7 +358,7 @@ static void a_caller_that_a_return_probe_hides_is_the_only_one_missing(void **un
 	count = count_here;
 	count_hidden();
 	assert_int_equal(count_here, count + 1);
-	memcpy(page, junk_code, sizeof junk_code);
+	put_code(page, junk_code, sizeof junk_code);
 	*(void **)&made = page;
 	made(count_hidden);
 	assert_int_equal(count_here, 2);

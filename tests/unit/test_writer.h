@@ -37,19 +37,31 @@ static inline const char *fresh_path(const char *name)
 /* A random event of any row, with values often at the ends of their ranges. */
 static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, uint32_t tid)
 {
-	static const uint64_t ends[] = { 0, 1, 127, 128, UINT32_MAX, INT64_MAX, UINT64_MAX };
+	/* addresses of arm64, too: of 39, 48 and 52 bits, with a tag */
+	static const uint64_t ends[] = { 0,
+					 1,
+					 127,
+					 128,
+					 UINT32_MAX,
+					 INT64_MAX,
+					 UINT64_MAX,
+					 0x7ffffff000,
+					 0xfffffffff000,
+					 0xffffffffff000,
+					 0xb400ffff80001000 };
+	enum { ENDS = sizeof ends / sizeof *ends };
 	uint64_t dice = random_word(state);
 	struct gt_event e = { .time_ns = time_ns,
 			      .tid = tid,
 			      .function = (uint16_t)(1 + random_word(state) % (GT_FN_COUNT - 1)) };
 
-	e.handle = dice % 4 ? 0x7f0000000000 + dice % 65536 * 16 : ends[dice / 4 % 7];
+	e.handle = dice % 4 ? 0x7f0000000000 + dice % 65536 * 16 : ends[dice / 4 % ENDS];
 	if (gt_functions[e.function].effect == GT_CREATE) {
-		e.size = dice & 1024 ? ends[dice / 2048 % 7] : dice % 100000;
-		e.owner = dice & 512 ? ends[dice / 4096 % 7] : 0x7f1000000000 + dice % 16 * 64;
+		e.size = dice & 1024 ? ends[dice / 2048 % ENDS] : dice % 100000;
+		e.owner = dice & 512 ? ends[dice / 4096 % ENDS] : 0x7f1000000000 + dice % 16 * 64;
 		e.place = (uint16_t)(dice & 256 ? dice : dice % 3);
 	} else if (dice % 16 == 1) { /* as imports tell of an end */
-		e.size = ends[dice / 2048 % 7];
+		e.size = ends[dice / 2048 % ENDS];
 		e.place = (uint16_t)(dice % 5);
 	}
 	if (dice % 8 == 0) {
@@ -58,7 +70,7 @@ static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, ui
 	}
 	if (dice >> 40 & 1) { /* likewise of a call */
 		e.duration_ns = 1 + (dice >> 41) % 100000;
-		e.start_ns = dice >> 60 ? time_ns - (dice >> 41) % 1000 : ends[dice / 8 % 7];
+		e.start_ns = dice >> 60 ? time_ns - (dice >> 41) % 1000 : ends[dice / 8 % ENDS];
 	}
 	return e;
 }

@@ -150,13 +150,20 @@ static int deep(void)
 /* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret: code without unwind tables. */
 static int generated_code(void)
 {
+#if defined(__aarch64__)
+	/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+	static const unsigned code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd,
+					 0xd65f03c0 };
+#else
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+#endif
 	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void (*made)(void (*)(void));
 
 	if (page == MAP_FAILED)
 		fail("no memory: %m");
 	memcpy(page, code, sizeof(code));
+	__builtin___clear_cache(page, (char *)page + sizeof code);
 	if (mprotect(page, PAGE, PROT_READ | PROT_EXEC))
 		skip("no executable memory: %m");
 	memcpy(&made, &page, sizeof(made));

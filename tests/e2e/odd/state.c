@@ -126,6 +126,8 @@ static void add_process(void)
 		threads += e->d_name[0] != '.';
 	if (folder)
 		closedir(folder);
+	if (getenv("GPUTRACK_TEST_QEMU"))
+		threads = 0; /* it has some of its own */
 	prctl(PR_GET_NAME, name);
 	prctl(PR_GET_PDEATHSIG, &death);
 	if (!getcwd(where, sizeof(where)))
@@ -142,14 +144,17 @@ static void add_environment(void)
 
 	for (char **e = environ; e && *e; e++) {
 		bool is_ours = false;
+		unsigned one = 0;
 
 		for (size_t i = 0; i < sizeof(set_by_run) / sizeof(*set_by_run); i++)
 			is_ours |= !strncmp(*e, set_by_run[i], strlen(set_by_run[i]));
 		if (is_ours)
 			continue;
 		count++;
+		/* in whatever order: qemu turns it round */
 		for (const char *p = *e; *p; p++)
-			sum = sum * 31 + (unsigned char)*p;
+			one = one * 31 + (unsigned char)*p;
+		sum += one;
 	}
 	add(" environment %u:%08x", count, sum);
 }

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../libc_first.h"
+
 typedef int any_fn();
 typedef void *find_fn(const char *name);
 
@@ -120,7 +122,7 @@ static void ask_all(const char *when, void *handle)
 			ask(who, handle, names[i]);
 	}
 	printf("%s, a version: %s\n", when,
-	       dlvsym(RTLD_DEFAULT, "malloc", "GLIBC_2.2.5") ? "found" : "none");
+	       dlvsym(RTLD_DEFAULT, "malloc", LIBC_FIRST) ? "found" : "none");
 	printf("%s, a wrong version: %s\n", when,
 	       dlvsym(RTLD_DEFAULT, "malloc", "CUDA_1") ? "found" : "none");
 }

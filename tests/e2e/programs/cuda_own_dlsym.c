@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../../libc_first.h"
+
 static int asked;
 
 void *dlsym(void *handle, const char *name)
@@ -11,7 +13,7 @@ void *dlsym(void *handle, const char *name)
 	static void *(*next)(void *, const char *);
 
 	if (!next)
-		next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", LIBC_FIRST);
 	asked++;
 	return next(handle, name);
 }

@@ -22,8 +22,14 @@ __attribute__((noinline)) static void make(void)
 
 int main(int argc, char **argv)
 {
+#if defined(__aarch64__)
+	/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+	static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd,
+					 0xd65f03c0 };
+#else
 	/* push rbp; mov rbp, rsp; call rdi; pop rbp; ret */
 	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+#endif
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void (*compiled)(void (*call)(void));
 	char path[64];
@@ -32,6 +38,7 @@ int main(int argc, char **argv)
 	if (page == MAP_FAILED)
 		return 2;
 	memcpy(page, code, sizeof code);
+	__builtin___clear_cache(page, (char *)page + sizeof code);
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		return 2;
 	*(void **)&compiled = page;

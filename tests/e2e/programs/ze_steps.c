@@ -6,6 +6,7 @@
  * --threads N		how many (1)
  * --calls N		how many calls each of them makes (200)
  * --pause N		after N calls a thread prints "paused" and reads a line (never)
+ * --lacks 1		then calls zeContextCreateEx, which the driver must not have
  * --fork 1		then goes on in a child, and ends as that does
  * --descriptors FILE	at the end, a line for each open descriptor: what it stands for
  */
@@ -33,7 +34,7 @@ static unsigned int next_random(struct thread *t)
 	return t->state >> 16;
 }
 
-static bool forks;
+static bool forks, lacks;
 
 static void fork_and_follow(void)
 {
@@ -47,6 +48,15 @@ static void fork_and_follow(void)
 	if (WIFSIGNALED(status))
 		raise(WTERMSIG(status));
 	exit(WEXITSTATUS(status));
+}
+
+static void call_in_vain(const struct thread *t)
+{
+	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_context_handle_t context;
+
+	if (!zeContextCreateEx(t->ze->driver, &desc, 0, NULL, &context))
+		exit(3);
 }
 
 static void *steps(void *arg)
@@ -64,6 +74,8 @@ static void *steps(void *arg)
 			fflush(stdout);
 			if (!fgets(line, sizeof line, stdin))
 				break;
+			if (lacks)
+				call_in_vain(t);
 			if (forks)
 				fork_and_follow();
 		}
@@ -120,6 +132,8 @@ int main(int argc, char **argv)
 			pause_after = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--fork"))
 			forks = true;
+		else if (!strcmp(argv[i], "--lacks"))
+			lacks = true;
 		else if (!strcmp(argv[i], "--descriptors"))
 			descriptors = argv[i + 1];
 	}

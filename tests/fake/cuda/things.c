@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../libc_first.h"
+
 #define CREATED(class, handle) NEED_CONTEXT(fake_new(class, OUT(handle), 64, fake_current()))
 #define UNOWNED(class, handle) fake_new(class, OUT(handle), 64, NULL)
 #define ENDED(class, handle)   fake_end(class, H(handle))
@@ -139,7 +141,7 @@ static CUresult find_function(const char *symbol, void **function)
 	static const char *const endings[] = { "_v2", "" };
 	/* the C library's own, whoever stands before it: a driver knows its functions by itself */
 	void *(*find)(void *, const char *) =
-		(void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		(void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", LIBC_FIRST);
 	char name[128];
 	Dl_info self;
 	void *driver;

@@ -110,6 +110,9 @@ FAKE_EXPORT long gt_fake_ze_live(const char *kind);
 
 /* request.c */
 extern bool request_any;
+
+/* True if the environment asks for a driver without this function. */
+bool request_lacks(const char *function);
 ze_result_t request_enter(const char *function);
 
 /* Opens every entry point: serves what the environment asked for this function. */

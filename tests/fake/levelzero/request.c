@@ -16,6 +16,9 @@
  *   GT_FAKE_ZE_END=FUNCTION:segv|abort|exit|_exit|kill
  *	The first call of FUNCTION ends the process in this way, with status 1 where it has one.
  *
+ *   GT_FAKE_ZE_LACK=FUNCTION
+ *	The driver does not have the function.
+ *
  * Calls are counted from 1, per function and over all threads, from the loading of the driver;
  * a call that fails by request counts, and leaves no residue.
  */
@@ -83,6 +86,13 @@ __attribute__((constructor)) static void requests_init(void)
 	requests_read("GT_FAKE_ZE_RESIDUE", false);
 	end_request = getenv("GT_FAKE_ZE_END");
 	request_any |= !!end_request;
+}
+
+bool request_lacks(const char *function)
+{
+	const char *lack = getenv("GT_FAKE_ZE_LACK");
+
+	return lack && !strcmp(lack, function);
 }
 
 static void end_process(const char *how)

@@ -32,7 +32,7 @@ static ze_result_t table_check(ze_api_version_t version, const void *table)
 #define HAS(minor) ((uint32_t)version >= (uint32_t)ZE_MAKE_VERSION(1, minor))
 
 #define SET_FN(slot, minor, function)                                                              \
-	if (HAS(minor))                                                                            \
+	if (HAS(minor) && !request_lacks(#function))                                               \
 		table->pfn##slot = fake_##function;
 #define SET_STUB(slot, minor)                                                                      \
 	if (HAS(minor))                                                                            \
