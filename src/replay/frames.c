@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
+#include "base/return_probe.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
 #include "replay/process_text.h"
@@ -46,12 +47,12 @@ struct gt_frames {
 	const struct gt_recording *recording;
 	struct gt_frames_options options;
 	struct gt_symbolizer *symbolizer;
+	struct gt_known_names *known_names;
 	struct gt_legend *names; /* the recording's own; NULL: not to be used */
 	struct gt_jit_names *jit;
 	struct stack kept[GT_FRAMES_KEPT];
-	size_t next; /* of `kept`: the oldest */
-	uint32_t *
-		places; /* by the recording's number: the stack's place in `kept`, if it is there */
+	size_t next;      /* of `kept`: the oldest */
+	uint32_t *places; /* by the recording's number: its place in `kept`, if it is there */
 	size_t place_count;
 	struct stack *added; /* without a recording: by number */
 	size_t added_count, added_room;
@@ -86,20 +87,17 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 		  const struct gt_frames_options *options)
 {
 	struct gt_frames *f = gt_alloc(sizeof *f);
-	int e = 0;
+	int e = options->no_symbols ? 0 : gt_symbolizer_new(&f->symbolizer, &options->symbol);
 
 	f->recording = r;
 	f->options = *options;
-	if (!options->no_symbols)
-		e = gt_symbolizer_new(&f->symbolizer, &options->symbol);
 	if (e) {
 		free(f);
 		return e;
 	}
-	if (!options->no_symbols)
-		f->names = read_names(r);
-	if (options->jit_maps && !options->no_symbols)
-		f->jit = gt_jit_names_read(r);
+	f->known_names = gt_known_names_new(&options->known);
+	f->names = options->no_symbols ? NULL : read_names(r);
+	f->jit = options->no_symbols || !options->jit_maps ? NULL : gt_jit_names_read(r);
 	*out = f;
 	return 0;
 }
@@ -125,8 +123,8 @@ void gt_frames_free(struct gt_frames *f)
 	free(f->added);
 	for (size_t i = 0; i < GT_FRAMES_KEPT; i++)
 		free(f->kept[i].frames);
-	if (f->symbolizer)
-		gt_symbolizer_free(f->symbolizer);
+	gt_known_names_free(f->known_names);
+	gt_symbolizer_free(f->symbolizer);
 	gt_legend_free(f->names);
 	gt_own_free(f->own);
 	free(f->memos);
@@ -168,6 +166,14 @@ static int symbolizer_module(struct gt_frames *f, uint32_t number)
 						    .mtime_ns = m->mtime_ns });
 	module->asked = true;
 	return f->symbolizer ? module->number : -1;
+}
+
+/* Of a module that the symbolizer knows. */
+static size_t find_names(struct gt_frames *f, uint32_t module, uint64_t offset,
+			 const struct gt_frame **frames)
+{
+	return gt_known_names_resolve(f->known_names, f->symbolizer, f->modules[module].number,
+				      gt_recording_module(f->recording, module), offset, frames);
 }
 
 static void add_frame(struct stack *s, const struct gt_frame *frame)
@@ -213,15 +219,6 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, uint32_t numb
 	return count > 0;
 }
 
-/*
- * A traced function returns to this page, which the kernel maps in every process on x86-64 for
- * return probes; only the kernel knows the real return address.
- */
-static bool is_return_probe(uint64_t address)
-{
-	return address >> 12 == 0x7fffffffe;
-}
-
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_frame *frame)
 {
@@ -231,7 +228,7 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 	int module;
 
 	if (frame->module == GT_NO_MODULE) {
-		if (is_return_probe(frame->address))
+		if (gt_is_return_probe(frame->address))
 			plain.function = "[caller hidden by another tool's return probe]";
 		else
 			gt_jit_names_set(f->jit, f->names, &plain);
@@ -253,7 +250,7 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 	module = symbolizer_module(f, frame->module);
 	if (f->names && !has_own_names(f, module) && resolve_by_names(f, s, frame->module, &plain))
 		return;
-	count = module < 0 ? 0 : gt_symbolizer_resolve(f->symbolizer, module, plain.offset, &found);
+	count = module < 0 ? 0 : find_names(f, frame->module, plain.offset, &found);
 	if (!count)
 		add_frame(s, &plain);
 	for (size_t i = 0; i < count; i++) {
@@ -553,8 +550,7 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 		if (!has_own_names(f, module))
 			continue;
 		m = gt_recording_module(f->recording, frame->module);
-		names_count =
-			gt_symbolizer_resolve(f->symbolizer, module, frame->address - 1, &found);
+		names_count = find_names(f, frame->module, frame->address - 1, &found);
 		in_main = is_main(found, names_count);
 		for (; k < names_count && k < NAMES_MOST; k++)
 			list[k] = (struct gt_legend_name){ found[k].function, found[k].file,

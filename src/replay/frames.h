@@ -12,6 +12,7 @@
 
 #include "replay/by.h"
 #include "replay/frame_facts.h"
+#include "replay/known_names.h"
 #include "replay/own.h"
 #include "symbol/symbol.h"
 #include "trace/legend.h"
@@ -24,6 +25,7 @@ struct gt_frames_options {
 	bool all_frames;                 /* with the plumbing */
 	bool jit_maps;                   /* the processes have just ended: see replay/jit_names.h */
 	struct gt_symbol_options symbol; /* copied; `search` must stay */
+	struct gt_known_names_options known;
 	struct gt_own_rules own;
 	enum gt_by by;
 	bool compares; /* with another recording: processes are known by their programs */

@@ -23,13 +23,18 @@ struct gt_jit_names {
 static bool find_owner(const struct gt_recording *r, const struct gt_process *p, uid_t *owner)
 {
 	struct stat st;
+	bool found;
 	char *path;
-	int length = p->is_attached ? asprintf(&path, "/proc/%" PRIu32, p->pid) :
-				      asprintf(&path, "%s/%s", gt_recording_path(r), p->file);
-	bool found = length >= 0 && !stat(path, &st);
 
-	if (length >= 0)
+	if (p->is_attached) {
+		*owner = (uid_t)strtoul(p->uid, NULL, 10);
+		return *p->uid;
+	}
+	found = asprintf(&path, "%s/%s", gt_recording_path(r), p->file) >= 0;
+	if (found) {
+		found = !stat(path, &st);
 		free(path);
+	}
 	if (found)
 		*owner = st.st_uid;
 	return found;

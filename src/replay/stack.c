@@ -287,23 +287,29 @@ void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames,
 	gt_json_end(j);
 }
 
-void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
+void gt_frames_put(FILE *out, const struct gt_frame *list, size_t count,
+		   void (*put)(FILE *out, const char *text))
 {
-	const struct gt_frame *list;
-	size_t count = gt_frames_get(frames, stack, &list);
-
 	for (size_t i = 0; i < count; i++) {
 		char *where = gt_stack_location(&list[i], NULL);
 
 		if (i)
 			fputs(" < ", out);
 		if (list[i].function) {
-			gt_tsv_put(out, list[i].function);
+			put(out, list[i].function);
 			fputs(" (", out);
 		}
-		gt_tsv_put(out, where);
+		put(out, where);
 		if (list[i].function)
 			putc(')', out);
 		free(where);
 	}
+}
+
+void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	const struct gt_frame *list;
+	size_t count = gt_frames_get(frames, stack, &list);
+
+	gt_frames_put(out, list, count, gt_tsv_put);
 }

@@ -24,5 +24,8 @@ char *gt_frame_name(const struct gt_frame *frame);
 char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style);
 
 void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack);
-/* `function (file:line)`, joined by ` < `: the second called the first. */
+/* `function (file:line)`, joined by ` < `: the second called the first; `put` writes each text. */
+void gt_frames_put(FILE *out, const struct gt_frame *list, size_t count,
+		   void (*put)(FILE *out, const char *text));
+/* The same as a TSV field. */
 void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack);

@@ -27,10 +27,12 @@ struct gt_dwarf {
 	Dwfl *session;
 	Dwfl_Module *file;
 	struct gt_elf_symbols symbols;
+	bool has_symbols;           /* they are loaded */
 	struct gt_map symbol_names; /* demangled, by the address of the mangled name */
 	struct gt_map entry_names;  /* demangled, by debugging entry */
 	Dwarf_Addr bias;            /* of the debug information */
 	struct gt_units units;
+	bool has_alternate; /* dwz moved a part of it to another file */
 };
 
 /* Finds the file to which dwz moved the debug information that several files share. */
@@ -130,6 +132,13 @@ close_file:
 	return -ENOEXEC;
 }
 
+static void load_symbols(struct gt_dwarf *d)
+{
+	if (!d->has_symbols)
+		gt_elf_symbols_load(&d->symbols, d->file);
+	d->has_symbols = true;
+}
+
 int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 		  const struct gt_symbol_options *options, struct gt_intern *strings)
 {
@@ -151,11 +160,17 @@ int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 	}
 	dwarf = dwfl_module_getdwarf(d->file, &d->bias);
 	if (dwarf) {
+		const char *link;
+		const void *id;
+
+		d->has_alternate = dwelf_dwarf_gnu_debugaltlink(dwarf, &link, &id) > 0;
 		dwfl_module_info(d->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug_path);
 		gt_units_load(&d->units, dwarf,
 			      gt_intern_string(strings, debug_path ? debug_path : file.path));
 	}
-	gt_elf_symbols_load(&d->symbols, d->file);
+	/* large, and seldom needed where there are lines */
+	if (!d->units.has_lines)
+		load_symbols(d);
 	*out = d;
 	return 0;
 }
@@ -179,10 +194,19 @@ enum gt_symbol_state gt_dwarf_state(const struct gt_dwarf *d)
 	return d->symbols.count || d->units.count ? GT_SYMBOL_NAMES : GT_SYMBOL_NONE;
 }
 
+uint64_t gt_dwarf_bytes(const struct gt_dwarf *d)
+{
+	return d->has_alternate || d->units.has_split ? 0 : d->units.bytes;
+}
+
 static const char *symbol_name(struct gt_dwarf *d, uint64_t address)
 {
-	const char *mangled = gt_elf_symbols_find(&d->symbols, address);
-	void **name = mangled ? gt_map_at(&d->symbol_names, (uintptr_t)mangled) : NULL;
+	const char *mangled;
+	void **name;
+
+	load_symbols(d);
+	mangled = gt_elf_symbols_find(&d->symbols, address);
+	name = mangled ? gt_map_at(&d->symbol_names, (uintptr_t)mangled) : NULL;
 
 	if (name && !*name)
 		*name = (void *)gt_name_intern(d->strings, mangled);

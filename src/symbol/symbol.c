@@ -197,6 +197,13 @@ enum gt_symbol_state gt_symbolizer_state(struct gt_symbolizer *s, int index)
 	return get_module(s, index)->state;
 }
 
+uint64_t gt_symbolizer_debug_bytes(struct gt_symbolizer *s, int index)
+{
+	const struct module *module = get_module(s, index);
+
+	return module->state == GT_SYMBOL_FULL ? gt_dwarf_bytes(module->dwarf) : 0;
+}
+
 const char *gt_symbolizer_path(const struct gt_symbolizer *s, int index)
 {
 	return s->modules[index]->recorded.path;

@@ -209,10 +209,13 @@ void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path)
 	uint8_t type;
 
 	units->path = path;
-	units->spans_left = SPANS_MORE + (stat(path, &status) ? 0 : (uint64_t)status.st_size);
+	units->bytes = stat(path, &status) ? 0 : (uint64_t)status.st_size;
+	units->spans_left = SPANS_MORE + units->bytes;
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
-		if (type == DW_UT_compile || type == DW_UT_skeleton)
+		if (type == DW_UT_compile || type == DW_UT_skeleton) {
+			units->has_split |= type == DW_UT_skeleton;
 			add_unit(units, &die);
+		}
 	gt_spans_sort(&units->spans);
 }
 

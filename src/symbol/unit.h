@@ -27,7 +27,9 @@ struct gt_units {
 	size_t count, capacity;
 	struct gt_spans spans; /* of the units */
 	uint64_t spans_left;   /* how many more are accepted, of units and functions together */
+	uint64_t bytes;        /* of the file */
 	bool has_lines;
+	bool has_split; /* functions lie in .dwo files */
 };
 
 /* `path` is the file with the debug information; it and `dwarf` must outlive the units. */

@@ -131,6 +131,67 @@ def test_a_debug_file_comes_from_a_server(case):
         process.communicate()
 
 
+def built_large(case):
+    """As large as a program whose names are kept."""
+    objcopy = tool(case, "objcopy", package="binutils")
+    built(case)
+    with open(case.path("padding"), "wb") as padding:
+        padding.truncate(17 << 20)
+    done = case.run(objcopy, "--add-section", ".padding=padding", "app")
+    assert done.status == 0, done.err
+
+
+def test_names_of_a_large_program_are_kept_for_the_next_report(case):
+    built_large(case)
+    cache = case.path("cache/gputrack")
+    here, nowhere = {"XDG_CACHE_HOME": str(cache.parent)}, {"GPUTRACK_CACHE": ""}
+    recorded(case)
+    assert nested(case, env=nowhere) == NESTED and not cache.exists()
+    assert nested(case, env=here) == NESTED
+    (kept,) = cache.iterdir()
+    assert kept.name.endswith(".names1") and kept.stat().st_mode & 0o777 == 0o600, kept
+    names = kept.read_bytes()
+    assert b"pool_take_rounded" in names
+
+    # they are what is shown, without another look at the program
+    kept.write_bytes(names.replace(b"pool_take_rounded", b"POOL_TAKE_ROUNDED"))
+    assert nested(case, env=here) == [(name.replace("pool_take_rounded", "POOL_TAKE_ROUNDED"), *line)
+                                      for name, *line in NESTED]
+    assert nested(case, env=nowhere) == NESTED
+    # damage, or nothing that could be read, costs a look
+    kept.write_bytes(names[:len(names) // 2])
+    assert nested(case, env=here) == NESTED
+    assert kept.read_bytes() == names
+    kept.unlink()
+    kept.mkdir()
+    assert nested(case, env=here) == NESTED
+    kept.rmdir()
+
+    # the oldest go when the folder gets too large
+    for name, size, age in (("old.names1", 60, 1), ("new.names1", 3, 3), ("other", 60, 2)):
+        with open(cache / name, "wb") as file:
+            file.truncate(size << 20)
+        os.utime(cache / name, (age, age))
+    assert nested(case, env=here) == NESTED
+    assert sorted(path.name for path in cache.iterdir()) == sorted([kept.name, "new.names1", "old.names1", "other"])
+    with open(cache / "new.names1", "wb") as file:
+        file.truncate(6 << 20)
+    kept.unlink()
+    assert nested(case, env=here) == NESTED
+    assert sorted(path.name for path in cache.iterdir()) == sorted([kept.name, "new.names1", "other"])
+
+
+def test_names_of_a_program_that_was_built_again_are_not_taken_from_the_last_one(case):
+    built_large(case)
+    recorded(case)
+    here = {"GPUTRACK_CACHE": str(case.path("cache"))}
+    assert nested(case, env=here) == NESTED
+    assert len(list(case.path("cache").iterdir())) == 1
+    built(case, "-DOTHER", "-O1")
+    done = case.gputrack("report", "a.gt", "-a", "leakage", env=here)
+    assert "pool_take" not in done.out and "has changed" in done.out + done.err, done
+
+
 def frames_of(case, recording):
     """The frames of the only buffer."""
     (group,) = [group for group in case.report(recording, "leakage")["groups"] if group["kind"] == "buffer"]
@@ -145,13 +206,18 @@ def forget_map(case, recording):
 
 def test_compiled_code_has_the_name_that_its_compiler_wrote(case):
     script = str(case.path("model.js"))
-    done = case.gputrack("run", "-o", "jit.gt", case.program("jit"), f"JS:*Model.step {script}:12:5",
-                         env=case.pocl())
-    assert done.status == 0 and "Model.step" in done.err, done.err
-    forget_map(case, "jit.gt")
-    frames = frames_of(case, "jit.gt")  # saved in the recording
-    assert [frame[0] for frame in frames] == ["make", "Model.step", "main"], frames
-    assert frames[1] == ("Model.step", script, 12)
+    ways = [("run",)]
+    if os.geteuid() == 0 and "attach" in case.gputrack("--help").out:
+        ways.append(("attach", "-c"))
+    for command, *how in ways:
+        name = f"{command}.gt"
+        done = case.gputrack(command, "-o", name, *how, case.program("jit"), f"JS:*Model.step {script}:12:5",
+                             env=case.pocl())
+        assert done.status == 0 and "Model.step" in done.err, done.err
+        forget_map(case, name)
+        frames = frames_of(case, name)  # saved in the recording
+        assert [frame[0] for frame in frames] == ["make", "Model.step", "main"], frames
+        assert frames[1] == ("Model.step", script, 12)
 
 
 def test_compiled_code_without_a_name_is_said_to_be_that(case):

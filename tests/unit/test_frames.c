@@ -39,11 +39,14 @@ static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame
 
 static void return_probes_of_tracers_are_labelled(void **state)
 {
-	const uint64_t addresses[] = { 0x7fffffffe000, 0x7fffffffeffe };
-	struct gt_frame frames[4];
+	/* of x86-64; of arm64 with addresses of 39, 48 and 52 bits, the last with pages of 64 KiB
+	 */
+	const uint64_t addresses[] = { 0x7fffffffe000, 0x7fffffffeffe, 0x7ffffff000, 0xfffffffff000,
+				       0xfffffffff0000 };
+	struct gt_frame frames[8];
 
-	assert_int_equal(frames_of(addresses, 2, frames, 4), 2);
-	for (int i = 0; i < 2; i++) {
+	assert_int_equal(frames_of(addresses, 5, frames, 8), 5);
+	for (int i = 0; i < 5; i++) {
 		assert_string_equal(frames[i].function,
 				    "[caller hidden by another tool's return probe]");
 		assert_int_equal(frames[i].offset, addresses[i] - 1);
