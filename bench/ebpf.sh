@@ -111,6 +111,12 @@ echo
 "$build/bench/board"
 
 echo
+python3 "$bench/attach_profile.py" "$build"
+
+echo
+python3 "$bench/attach_load.py" "$build"
+
+echo
 python3 "$bench/attach_libraries.py" "$build"
 
 echo

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/tool.h"
 
 enum { GPUS_MAX = 64, PROCESSES_MAX = 512, ANCESTORS_MAX = 64 };
 
@@ -45,6 +46,9 @@ struct gt_nvml {
 	int (*name)(void *device, char *name, unsigned size);
 	int (*uuid)(void *device, char *uuid, unsigned size);
 	int (*mig_mode)(void *device, unsigned *current, unsigned *pending);
+	int (*mig_count)(void *device, unsigned *count);
+	int (*mig_device)(void *device, unsigned index, void **instance);
+	int (*mig_id)(void *instance, unsigned *id);
 	int (*driver)(char *version, unsigned size);
 	int (*processes)(void *device, unsigned *count, struct process *list);
 	unsigned count;
@@ -67,6 +71,9 @@ static bool take_all(struct gt_nvml *n)
 	take(n, &n->utilization, "nvmlDeviceGetUtilizationRates");
 	take(n, &n->uuid, "nvmlDeviceGetUUID");
 	take(n, &n->mig_mode, "nvmlDeviceGetMigMode");
+	take(n, &n->mig_count, "nvmlDeviceGetMaxMigDeviceCount");
+	take(n, &n->mig_device, "nvmlDeviceGetMigDeviceHandleByIndex");
+	take(n, &n->mig_id, "nvmlDeviceGetGpuInstanceId");
 	return take(n, &n->shutdown, "nvmlShutdown") &&
 	       take(n, &n->memory, "nvmlDeviceGetMemoryInfo") &&
 	       take(n, &n->name, "nvmlDeviceGetName") &&
@@ -97,12 +104,12 @@ static int start(struct gt_nvml *n)
 struct gt_nvml *gt_nvml_open(char *why, size_t size)
 {
 	struct gt_nvml *n = gt_alloc(sizeof *n);
-	const char *(*text)(int);
+	const char *(*text)(int), *missing;
 	int e;
 
-	n->library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+	n->library = gt_tool_load("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL, &missing);
 	if (!n->library) {
-		snprintf(why, size, "%s", dlerror());
+		snprintf(why, size, "%s", missing);
 		free(n);
 		return NULL;
 	}
@@ -155,14 +162,14 @@ void gt_nvml_driver(const struct gt_nvml *n, char version[GT_NVML_NAME])
 		version[0] = '\0';
 }
 
-bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint64_t *used,
-		    uint64_t *available)
+static bool memory_of(const struct gt_nvml *n, void *device, uint64_t *total, uint64_t *used,
+		      uint64_t *available)
 {
 	struct memory_v2 memory = { .version = MEMORY_V2 };
 	struct memory old;
 
-	if (!n->memory_v2 || n->memory_v2(n->devices[gpu], &memory)) {
-		if (n->memory(n->devices[gpu], &old))
+	if (!n->memory_v2 || n->memory_v2(device, &memory)) {
+		if (n->memory(device, &old))
 			return false;
 		memory = (struct memory_v2){ .total = old.total,
 					     .used = old.used,
@@ -172,6 +179,92 @@ bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint
 	*used = memory.used;
 	*available = memory.free;
 	return true;
+}
+
+bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint64_t *used,
+		    uint64_t *available)
+{
+	return memory_of(n, n->devices[gpu], total, used, available);
+}
+
+static void add_unit(const struct gt_nvml *n, struct gt_nvml_unit *unit, unsigned gpu, void *device)
+{
+	uint64_t available;
+
+	*unit = (struct gt_nvml_unit){ .gpu = gpu, .instance = -1, .busy = -1 };
+	if (n->name(device, unit->name, sizeof unit->name))
+		unit->name[0] = '\0';
+	if (!memory_of(n, device, &unit->total, &unit->used, &available))
+		unit->total = unit->used = 0;
+}
+
+/* The instances of a divided GPU: their numbers have gaps. */
+static size_t add_instances(const struct gt_nvml *n, struct gt_nvml_unit *units, size_t most,
+			    unsigned gpu)
+{
+	unsigned places = 0, id;
+	size_t count = 0;
+	void *instance;
+
+	if (!n->mig_count || !n->mig_device || !n->mig_id || n->mig_count(n->devices[gpu], &places))
+		return 0;
+	for (unsigned i = 0; i < places && count < most; i++) {
+		if (n->mig_device(n->devices[gpu], i, &instance) || n->mig_id(instance, &id))
+			continue;
+		add_unit(n, &units[count], gpu, instance);
+		units[count++].instance = (int)id;
+	}
+	return count;
+}
+
+size_t gt_nvml_units(const struct gt_nvml *n, struct gt_nvml_unit units[GT_NVML_UNITS])
+{
+	size_t count = 0, instances;
+
+	for (unsigned i = 0; i < n->count && count < GT_NVML_UNITS; i++) {
+		instances = gt_nvml_is_divided(n, i) ?
+				    add_instances(n, &units[count], GT_NVML_UNITS - count, i) :
+				    0;
+		if (!instances) {
+			add_unit(n, &units[count], i, n->devices[i]);
+			units[count].busy = n->utilization ? (int)gt_nvml_busy(n, i) : -1;
+			instances = 1;
+		}
+		count += instances;
+	}
+	return count;
+}
+
+/* The unit that a process of a GPU uses; NULL if it is on none of them. */
+static const struct gt_nvml_unit *unit_of(const struct gt_nvml_unit *units, size_t count,
+					  unsigned gpu, unsigned instance)
+{
+	for (size_t i = 0; i < count; i++)
+		if (units[i].gpu == gpu &&
+		    (units[i].instance < 0 || units[i].instance == (int)instance))
+			return &units[i];
+	return NULL;
+}
+
+void gt_nvml_processes(const struct gt_nvml *n, const struct gt_nvml_unit *units, size_t unit_count,
+		       gt_nvml_process_fn *take_one, void *context)
+{
+	struct process list[PROCESSES_MAX];
+
+	for (unsigned gpu = 0; gpu < n->count && n->processes; gpu++) {
+		unsigned count = PROCESSES_MAX;
+
+		if (n->processes(n->devices[gpu], &count, list))
+			continue;
+		for (unsigned i = 0; i < count && i < PROCESSES_MAX; i++) {
+			const struct gt_nvml_unit *unit =
+				unit_of(units, unit_count, gpu, list[i].gpu_instance);
+
+			if (unit)
+				take_one(context, unit, list[i].pid,
+					 list[i].used == NOT_KNOWN ? 0 : list[i].used);
+		}
+	}
 }
 
 unsigned gt_nvml_busy(const struct gt_nvml *n, unsigned gpu)

@@ -32,5 +32,24 @@ bool gt_nvml_memory(const struct gt_nvml *nvml, unsigned gpu, uint64_t *total, u
 		    uint64_t *available);
 /* Utilization in percent; 0 if unknown. */
 unsigned gt_nvml_busy(const struct gt_nvml *nvml, unsigned gpu);
+/* A GPU, or an instance of a divided one (MIG). */
+struct gt_nvml_unit {
+	unsigned gpu;
+	int instance; /* the number of the GPU instance; -1: the whole GPU */
+	char name[GT_NVML_NAME];
+	uint64_t total, used; /* 0: unknown */
+	int busy;             /* utilization in percent; -1: unknown, as it is for instances */
+};
+
+enum { GT_NVML_UNITS = 64 };
+
+/* All of them; returns their number. */
+size_t gt_nvml_units(const struct gt_nvml *nvml, struct gt_nvml_unit units[GT_NVML_UNITS]);
+/* A process that uses a unit. */
+typedef void gt_nvml_process_fn(void *context, const struct gt_nvml_unit *unit, uint32_t pid,
+				uint64_t used);
+/* Every process of every unit; `used` is 0 where it is not known. */
+void gt_nvml_processes(const struct gt_nvml *nvml, const struct gt_nvml_unit *units, size_t count,
+		       gt_nvml_process_fn *take, void *context);
 /* Bytes that `root` and its children use on a GPU; false if NVML lists none of them. */
 bool gt_nvml_used_by(const struct gt_nvml *nvml, unsigned gpu, pid_t root, uint64_t *used);

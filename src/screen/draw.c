@@ -154,7 +154,7 @@ static void draw_chart(struct drawing *d, unsigned rows)
 static void draw_tabs(struct drawing *d)
 {
 	static const char *const titles[GT_SCREEN_VIEWS] = { "1 Processes", "2 Call sites",
-							     "3 Biggest" };
+							     "3 Biggest", "4 GPUs" };
 	const struct gt_screen *s = d->s;
 	char text[GT_SCREEN_FILTER_MAX + 96];
 	unsigned at = MARGIN;
@@ -166,7 +166,8 @@ static void draw_tabs(struct drawing *d)
 				  titles[i]) +
 		      3;
 	}
-	if (s->process != GT_BOARD_ALL && s->count && s->view != GT_SCREEN_PROCESSES) {
+	if (s->process != GT_BOARD_ALL && s->count && s->view != GT_SCREEN_PROCESSES &&
+	    s->view != GT_SCREEN_GPUS) {
 		snprintf(text, sizeof text, "of %u %s", s->rows[0].pid, s->rows[0].program);
 		at += gt_grid_put(d->c, d->row, at, 28, GT_INK_GOOD, text) + 3;
 	}
@@ -258,7 +259,7 @@ static void draw_help(struct drawing *d)
 		{ "Up Down j k", "select a row; PgUp PgDn Home End move further" },
 		{ "Enter", "show the call sites of the selected process" },
 		{ "Esc", "clear the filter, or go back to all processes" },
-		{ "Tab 1 2 3", "switch view: processes, call sites, biggest resources" },
+		{ "Tab 1 2 3 4", "switch view: processes, call sites, biggest resources, GPUs" },
 		{ "s S, < >", "sort by the next or previous column" },
 		{ "r", "reverse the sort order" },
 		{ "/", "filter by name, place, kind or number" },
@@ -269,6 +270,8 @@ static void draw_help(struct drawing *d)
 		{ "", "" },
 		{ "LIVE PEAK", "bytes alive now, and at the peak" },
 		{ "DEV", "GPUs, by the process's own numbers; ?: unknown" },
+		{ "GPU MEM",
+		  "what the driver says of process or GPU; SHARE is of the memory there" },
 		{ "GROWTH/S", "growth per second: bytes, or resources where a kind has none" },
 		{ "BEFORE", "releases of resources allocated before gputrack attached" },
 	};
@@ -283,7 +286,8 @@ static void draw_help(struct drawing *d)
 void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid)
 {
 	struct drawing d = { .s = s, .c = grid, .end = grid->rows };
-	bool has_stack = s->view != GT_SCREEN_PROCESSES && grid->rows >= STACK_FROM;
+	bool has_stack = (s->view == GT_SCREEN_SITES || s->view == GT_SCREEN_BIGGEST) &&
+			 grid->rows >= STACK_FROM;
 
 	gt_grid_resize(grid, grid->columns, grid->rows);
 	if (grid->rows < ROWS_MIN || grid->columns < COLUMNS_MIN) {

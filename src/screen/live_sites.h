@@ -13,6 +13,21 @@ struct gt_live_who {
 	const char *user, *container, *command;
 };
 
+/* A GPU, or an instance of a divided one (MIG), as the machine's driver reports it. */
+struct gt_live_gpu {
+	char number[12]; /* "0", or "0:7": instance 7 of GPU 0 */
+	char name[96];
+	uint64_t used, total; /* by all processes; total 0: unknown */
+	int busy;             /* percent; -1: unknown */
+	unsigned processes;
+};
+
+/* What a process uses of them. */
+struct gt_live_gpu_use {
+	char gpus[24];        /* their numbers: "0", "0:7,0:8" */
+	uint64_t used, total; /* total: of these GPUs */
+};
+
 /* Names the stacks of a process, the process itself, and places. */
 struct gt_live_names {
 	/* What has its frames, and the stack's number there; NULL: nothing is known. */
@@ -22,6 +37,9 @@ struct gt_live_names {
 	/* These may be NULL. Who a process is, and where resources live; "" for unknown places. */
 	const struct gt_live_who *(*who)(void *context, uint16_t process);
 	const char *(*place)(void *context, uint16_t place);
+	/* All GPUs; what a process uses of them, false if the driver lists it nowhere. */
+	const struct gt_live_gpu *(*gpus)(void *context, size_t *count);
+	bool (*gpu_use)(void *context, uint32_t pid, struct gt_live_gpu_use *use);
 };
 
 /* NULL if nobody knows. */

@@ -11,7 +11,8 @@
 
 static const enum gt_screen_column process_columns[] = {
 	GT_COLUMN_PID, GT_COLUMN_UID, GT_COLUMN_USER, GT_COLUMN_PROGRAM, GT_COLUMN_CONTAINER,
-	GT_COLUMN_DEVICE, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_RESOURCES,
+	GT_COLUMN_DEVICE, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_GPU, GT_COLUMN_GPU_BYTES,
+	GT_COLUMN_SHARE, GT_COLUMN_RESOURCES,
 	GT_COLUMN_CREATED_RATE, GT_COLUMN_ENDED_RATE, GT_COLUMN_BEFORE, GT_COLUMN_FAILED,
 	GT_COLUMN_HISTORY, GT_COLUMN_COMMAND, GT_COLUMN_COUNT,
 }, site_columns[] = {
@@ -21,6 +22,9 @@ static const enum gt_screen_column process_columns[] = {
 }, biggest_columns[] = {
 	GT_COLUMN_BYTES, GT_COLUMN_AGE, GT_COLUMN_HANDLE, GT_COLUMN_DEVICE, GT_COLUMN_PID,
 	GT_COLUMN_THREAD, GT_COLUMN_KIND, GT_COLUMN_WHERE, GT_COLUMN_COUNT,
+}, gpu_columns[] = {
+	GT_COLUMN_GPU, GT_COLUMN_GPU_NAME, GT_COLUMN_GPU_BYTES, GT_COLUMN_GPU_TOTAL,
+	GT_COLUMN_SHARE, GT_COLUMN_BUSY, GT_COLUMN_HOLDERS, GT_COLUMN_COUNT,
 };
 
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view)
@@ -29,6 +33,7 @@ const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view)
 		[GT_SCREEN_PROCESSES] = process_columns,
 		[GT_SCREEN_SITES] = site_columns,
 		[GT_SCREEN_BIGGEST] = biggest_columns,
+		[GT_SCREEN_GPUS] = gpu_columns,
 	};
 
 	return views[view];
@@ -40,7 +45,7 @@ void gt_screen_init(struct gt_screen *s, const struct gt_live_names *names)
 	if (names)
 		s->names = *names;
 	for (int i = 0; i < GT_SCREEN_VIEWS; i++)
-		s->sort[i] = GT_COLUMN_BYTES;
+		s->sort[i] = i == GT_SCREEN_GPUS ? GT_COLUMN_GPU : GT_COLUMN_BYTES;
 }
 
 void gt_screen_fini(struct gt_screen *s)
@@ -174,7 +179,8 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key)
 	case '/': s->typing = true; return true;
 	case '1':
 	case '2':
-	case '3': go_to(s, (enum gt_screen_view)(key - '1'), GT_BOARD_ALL); return true;
+	case '3':
+	case '4': go_to(s, (enum gt_screen_view)(key - '1'), GT_BOARD_ALL); return true;
 	case GT_KEY_TAB: go_to(s, (s->view + 1) % GT_SCREEN_VIEWS, s->process); return true;
 	case GT_KEY_BACK_TAB:
 		go_to(s, (s->view + GT_SCREEN_VIEWS - 1) % GT_SCREEN_VIEWS, s->process);
@@ -210,8 +216,9 @@ static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board 
 				       .pid = p->pid,
 				       .uid = GT_UID_UNKNOWN,
 				       .processes = 1,
+				       .busy = -1,
 				       .ended = p->end_ns };
-	memcpy(row->program, p->name, sizeof row->program);
+	snprintf(row->program, sizeof row->program, "%s", p->name);
 	return row;
 }
 
@@ -233,6 +240,17 @@ static void say_who(const struct gt_screen *s, struct gt_screen_row *row)
 static void say_devices(const struct gt_screen *s, struct gt_screen_row *row, uint64_t places)
 {
 	gt_live_devices(&s->names, places, row->device, sizeof row->device);
+}
+
+static void say_gpus(const struct gt_screen *s, struct gt_screen_row *row)
+{
+	struct gt_live_gpu_use use;
+
+	if (!s->names.gpu_use || !s->names.gpu_use(s->names.context, row->pid, &use))
+		return;
+	row->gpu_bytes = use.used;
+	row->gpu_total = use.total;
+	snprintf(row->gpu, sizeof row->gpu, "%s", use.gpus);
 }
 
 /* What rows are sorted and filtered by. */
@@ -266,6 +284,8 @@ static void add_processes(struct gt_screen *s, const struct gt_board *b)
 		row->history = p->history;
 		say_who(s, row);
 		say_devices(s, row, p->places);
+		if (!p->end_ns)
+			say_gpus(s, row);
 	}
 }
 
@@ -344,6 +364,32 @@ static void add_biggest(struct gt_screen *s, const struct gt_board *b)
 			add_biggest_of(s, b, (uint16_t)i);
 }
 
+static void add_gpus(struct gt_screen *s)
+{
+	size_t count = 0;
+	const struct gt_live_gpu *gpus =
+		s->names.gpus ? s->names.gpus(s->names.context, &count) : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		struct gt_screen_row *row;
+
+		GT_GROW(s->rows, s->count, s->room);
+		row = &s->rows[s->count++];
+		*row = (struct gt_screen_row){ .stack = (uint32_t)i,
+					       .gpu_bytes = gpus[i].used,
+					       .gpu_total = gpus[i].total,
+					       .busy = gpus[i].busy,
+					       .objects = gpus[i].processes };
+		snprintf(row->program, sizeof row->program, "%s", gpus[i].name);
+		snprintf(row->gpu, sizeof row->gpu, "%s", gpus[i].number);
+	}
+}
+
+static double share_of(const struct gt_screen_row *row)
+{
+	return row->gpu_total ? (double)row->gpu_bytes / (double)row->gpu_total : 0;
+}
+
 static bool contains(const char *text, const char *part)
 {
 	return text && strcasestr(text, part);
@@ -360,7 +406,7 @@ static bool matches_filter(const struct gt_screen *s, const struct gt_screen_row
 	if (contains(row->program, f) || contains(pid, f) || contains(row->user, f) ||
 	    contains(row->container, f) || contains(row->command, f))
 		return true;
-	if (s->view == GT_SCREEN_PROCESSES)
+	if (s->view == GT_SCREEN_PROCESSES || s->view == GT_SCREEN_GPUS)
 		return false;
 	return contains(gt_kinds[row->kind].name, f) || contains(gt_api_names[row->api], f) ||
 	       contains(row->where, f);
@@ -382,6 +428,13 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 	case GT_COLUMN_COMMAND: return strcmp(a->command, b->command);
 	case GT_COLUMN_BYTES: return DOWN(bytes);
 	case GT_COLUMN_PEAK: return DOWN(peak);
+	case GT_COLUMN_GPU: return strverscmp(a->gpu, b->gpu);
+	case GT_COLUMN_GPU_NAME: return strcmp(a->program, b->program);
+	case GT_COLUMN_GPU_BYTES: return DOWN(gpu_bytes);
+	case GT_COLUMN_GPU_TOTAL: return DOWN(gpu_total);
+	case GT_COLUMN_SHARE: return (share_of(a) < share_of(b)) - (share_of(a) > share_of(b));
+	case GT_COLUMN_BUSY: return DOWN(busy);
+	case GT_COLUMN_HOLDERS: return DOWN(objects);
 	case GT_COLUMN_RESOURCES: return DOWN(objects);
 	case GT_COLUMN_CREATED_RATE: return DOWN(created_rate);
 	case GT_COLUMN_ENDED_RATE: return DOWN(ended_rate);
@@ -437,15 +490,18 @@ void gt_screen_fill(struct gt_screen *s, const struct gt_board *board)
 	struct order order = { s->sort[s->view], s->reversed[s->view] };
 	struct gt_screen_row chosen = { 0 };
 	bool had = s->chosen < s->count;
-	size_t matching = 0;
+	size_t matching = 0, gpus = 0;
 
 	if (had)
 		chosen = s->rows[s->chosen];
 	s->count = 0;
+	s->has_gpus = s->names.gpus && (s->names.gpus(s->names.context, &gpus), gpus);
 	if (s->view == GT_SCREEN_PROCESSES)
 		add_processes(s, board);
 	else if (s->view == GT_SCREEN_SITES)
 		add_sites(s, board);
+	else if (s->view == GT_SCREEN_GPUS)
+		add_gpus(s);
 	else
 		add_biggest(s, board);
 	for (size_t i = 0; i < s->count; i++)

@@ -17,7 +17,13 @@
 #include "screen/grid.h"
 #include "base/print.h"
 
-enum gt_screen_view { GT_SCREEN_PROCESSES, GT_SCREEN_SITES, GT_SCREEN_BIGGEST, GT_SCREEN_VIEWS };
+enum gt_screen_view {
+	GT_SCREEN_PROCESSES,
+	GT_SCREEN_SITES,
+	GT_SCREEN_BIGGEST,
+	GT_SCREEN_GPUS,
+	GT_SCREEN_VIEWS
+};
 
 /* Columns of all views; each view has some of them. */
 enum gt_screen_column {
@@ -29,6 +35,13 @@ enum gt_screen_column {
 	GT_COLUMN_DEVICE,
 	GT_COLUMN_BYTES,
 	GT_COLUMN_PEAK,
+	GT_COLUMN_GPU,
+	GT_COLUMN_GPU_NAME,
+	GT_COLUMN_GPU_BYTES,
+	GT_COLUMN_GPU_TOTAL,
+	GT_COLUMN_SHARE,
+	GT_COLUMN_BUSY,
+	GT_COLUMN_HOLDERS,
 	GT_COLUMN_RESOURCES,
 	GT_COLUMN_CREATED_RATE,
 	GT_COLUMN_ENDED_RATE,
@@ -62,8 +75,10 @@ struct gt_screen_row {
 	uint32_t stack, pid, uid, tid;
 	uint32_t processes; /* that a call site is of; `process` and `pid` are one of them */
 	uint64_t handle;
-	char program[64], user[24], container[64], device[24], command[160];
+	char program[96], user[24], container[64], device[24], gpu[24], command[160];
 	uint64_t bytes, peak, objects, before, failed, time_ns;
+	uint64_t gpu_bytes, gpu_total; /* as the machine's driver says; total 0: unknown */
+	int busy;                      /* percent; -1: unknown */
 	double created_rate, ended_rate, growth;
 	struct gt_recent history;
 	struct gt_frames *frames; /* NULL: its place is unknown */
@@ -81,6 +96,7 @@ struct gt_screen {
 	bool reversed[GT_SCREEN_VIEWS];
 	char filter[GT_SCREEN_FILTER_MAX];
 	bool typing, paused, help, quit, hide_ended;
+	bool has_gpus;      /* the driver lists some */
 	double interval_s;  /* changed by + and - */
 	const char *target; /* what is followed, for the bar */
 	char clock[16];     /* the time of day, for the bar */

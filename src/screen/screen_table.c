@@ -31,6 +31,13 @@ static const struct column {
 				.up = true },
 	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
 	[GT_COLUMN_BYTES] = { .title = "LIVE", .width = 9 },
+	[GT_COLUMN_GPU] = { .title = "GPU", .width = 6, .from = 104, .left = true, .up = true },
+	[GT_COLUMN_GPU_NAME] = { .title = "NAME", .width = 16, .left = true, .up = true },
+	[GT_COLUMN_GPU_BYTES] = { .title = "GPU MEM", .width = 9, .from = 112 },
+	[GT_COLUMN_GPU_TOTAL] = { .title = "OF", .width = 9 },
+	[GT_COLUMN_SHARE] = { .title = "SHARE", .width = 6, .from = 118 },
+	[GT_COLUMN_BUSY] = { .title = "BUSY", .width = 6 },
+	[GT_COLUMN_HOLDERS] = { .title = "PROCS", .width = 6 },
 	[GT_COLUMN_PEAK] = { .title = "PEAK", .width = 9, .from = 92 },
 	[GT_COLUMN_RESOURCES] = { .title = "RESOURCES", .width = 10 },
 	[GT_COLUMN_CREATED_RATE] = { .title = "ALLOC/S", .width = 8 },
@@ -58,12 +65,20 @@ struct layout {
  * processes. */
 static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
 {
+	enum { NEVER = 10000, WIDE = 200 };
+
 	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_HISTORY)
 		return 100;
 	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_PID)
-		return s->process == GT_BOARD_ALL ? 90 : 10000;
+		return s->process == GT_BOARD_ALL ? 90 : NEVER;
+	if (s->view == GT_SCREEN_GPUS)
+		return 0;
 	if (s->view == GT_SCREEN_SITES && c == GT_COLUMN_DEVICE)
 		return 90;
+	if (c == GT_COLUMN_GPU || c == GT_COLUMN_GPU_BYTES || c == GT_COLUMN_SHARE)
+		return s->has_gpus ? columns[c].from : NEVER;
+	if (s->has_gpus && (c == GT_COLUMN_FAILED || c == GT_COLUMN_BEFORE))
+		return WIDE;
 	return columns[c].from;
 }
 
@@ -75,6 +90,8 @@ static void widen(struct layout *l, unsigned left)
 		 *where = &l->width[GT_COLUMN_WHERE], *command = &l->width[GT_COLUMN_COMMAND];
 	unsigned more = 0;
 
+	if (l->width[GT_COLUMN_GPU_NAME])
+		l->width[GT_COLUMN_GPU_NAME] += left < 32 ? left : 32;
 	if (*name) {
 		more = left / (*command ? 2 : 3);
 		more = more < 22 ? more : 22;
@@ -211,6 +228,22 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	case GT_COLUMN_COMMAND: return row->command;
 	case GT_COLUMN_BYTES: return gt_format_bytes(out, row->bytes);
 	case GT_COLUMN_PEAK: return gt_format_bytes(out, row->peak);
+	case GT_COLUMN_GPU: return row->gpu;
+	case GT_COLUMN_GPU_NAME: return row->program;
+	case GT_COLUMN_GPU_BYTES: return row->gpu_bytes ? gt_format_bytes(out, row->gpu_bytes) : "";
+	case GT_COLUMN_GPU_TOTAL: return row->gpu_total ? gt_format_bytes(out, row->gpu_total) : "";
+	case GT_COLUMN_SHARE:
+		if (!row->gpu_total || !row->gpu_bytes)
+			return "";
+		snprintf(out, GT_FORMAT_MAX, "%.0f %%",
+			 100 * (double)row->gpu_bytes / (double)row->gpu_total);
+		return out;
+	case GT_COLUMN_BUSY:
+		if (row->busy < 0)
+			return "";
+		snprintf(out, GT_FORMAT_MAX, "%d %%", row->busy);
+		return out;
+	case GT_COLUMN_HOLDERS: return gt_format_count(out, row->objects);
 	case GT_COLUMN_RESOURCES: return gt_format_count(out, row->objects);
 	case GT_COLUMN_CREATED_RATE:
 		if (row->ended)
@@ -302,6 +335,8 @@ static const char *why_empty(const struct gt_screen *s)
 {
 	if (s->filter[0])
 		return "nothing matches the filter";
+	if (s->view == GT_SCREEN_GPUS)
+		return "the driver's library (NVML) lists no GPU";
 	return s->view == GT_SCREEN_PROCESSES ? "no GPU API calls yet" : "nothing is alive";
 }
 

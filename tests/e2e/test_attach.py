@@ -17,6 +17,8 @@ ALONE = True
 
 
 def need_root(case):
+    if os.environ.get("GPUTRACK_TEST_QEMU"):
+        case.skip("qemu: bpf() and perf_event_open()")
     if os.geteuid() != 0:
         case.skip("only root may load BPF programs")
     if not pathlib.Path("/sys/kernel/btf/vmlinux").exists():
@@ -137,6 +139,10 @@ def test_opencl_events_match_those_of_the_door(case):
     need_root(case)
     door, kernel = through_both(case, case.program("objects"), case.pocl())
     assert len(door) > 200 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
+    # platforms too, as the program has asked for their names
+    door_places, places = ([e.get("place") for e in case.events(name)]
+                           for name in ("door.gt", "kernel.gt"))
+    assert places == door_places and "Portable Computing Language" in places, set(places)
     # error codes too, where the program asked for them
     assert [e[4] for e in kernel if e[0] == "clCreateBuffer" and e[3] == "failed"] == [-61, None]
     # and whole stacks, through the distribution's libraries, which have no frame pointers
@@ -649,6 +655,32 @@ def test_container_files_outlive_the_first_process_that_used_them(case):
     second.stdin.write(b"q\n")
     second.wait(30)
     assert functions_of(events[88])[:3] == ["allocate_here", "middle", "outer"], events[88]["stack"]
+
+
+def test_libraries_of_other_processes_are_not_probed(case):
+    """Each probe costs whoever calls the function."""
+    need_root(case)
+    target = Target(case)
+    copies = [case.path(name) / "libcuda.so.1" for name in ("theirs", "ours")]
+    for copy in copies:
+        copy.parent.mkdir()
+        copy.write_bytes(pathlib.Path(target.library).read_bytes())
+    attached = Attached(case, "-p", target.pid)
+
+    def links():
+        return sum(os.readlink(fd) == "anon_inode:bpf_link"
+                   for fd in pathlib.Path(f"/proc/{attached.process.pid}/fd").iterdir() if fd.is_symlink())
+    before = links()
+    other = Target(case, library=str(copies[0]))
+    target.tell(f"o{copies[1]}")
+    while links() == before:
+        time.sleep(0.01)
+    for _ in range(3):  # it looks every 50 ms, in the order of the mappings
+        time.sleep(0.05)
+        assert links() == before + 1, (links(), before)
+    other.end()
+    target.end()
+    assert attached.stop(None) == 0, attached.err
 
 
 def test_a_library_loaded_later_is_probed(case):

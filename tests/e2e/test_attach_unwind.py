@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """gputrack attach unwinds stacks in the kernel, by the unwind tables of programs and libraries."""
 import collections
+import os
+import pathlib
+import re
 import signal
 
-from test_attach import Attached, need_root, read_line
+from test_attach import Attached, Target, need_root, read_line
 
 ALONE = True
 
@@ -67,6 +70,31 @@ def test_a_burst_of_whole_stacks_loses_none(case):
     assert stacks == {("allocate_here", "in_array", "in_aligned") + ("deep",) * 13 + ("burst",): 5000}, stacks
     told = case.report("a.gt", "summary")
     assert told["lost"] == 0 and told["recording"]["cut_stacks"] is None, told
+
+
+def bytes_read(pid):
+    return int(re.search(r"rchar: (\d+)", pathlib.Path(f"/proc/{pid}/io").read_text()).group(1))
+
+
+def test_a_process_is_looked_at_once_for_all_copies_that_waited(case):
+    """They were all sent before the kernel could be told what it has mapped."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    before = bytes_read(attached.process.pid)
+    attached.process.send_signal(signal.SIGSTOP)
+    assert target.tell("e") == "ready"
+    assert target.tell("l 800") == "0"
+    maps = len(pathlib.Path(f"/proc/{target.pid}/maps").read_bytes())
+    attached.process.send_signal(signal.SIGINT)
+    attached.process.send_signal(signal.SIGCONT)
+    os.waitid(os.P_PID, attached.process.pid, os.WEXITED | os.WNOWAIT)
+    read = bytes_read(attached.process.pid) - before
+    assert attached.stop(None) == 0, attached.err
+    target.end()
+    stacks = [[f["function"] for f in e["stack"]] for e in attached.events() if e["function"] == "cuMemAlloc_v2"]
+    assert stacks == [["allocate_here", "middle", "outer", "obey", "main"]] * 800, stacks[:1]
+    assert read < 100 * maps, (read, maps)
 
 
 def test_code_without_tables_ends_a_stack_or_has_a_frame_pointer(case):

@@ -79,13 +79,13 @@ class Stressed:
         self.process.communicate()
 
 
-def start_top(case, pid, *more):
+def start_top(case, pid, *more, before=""):
     """Runs top between two readings of the terminal's settings."""
     tool = case.build / "gputrack"
     probe = case.gputrack("attach", "-p", str(pid), "--duration", "0.1", "-q", "-o", "probe.gt")
     if probe.status:
         case.skip(f"cannot attach here: {probe.err.strip()}")
-    return Terminal(case, f"trap : INT; echo before; stty -g >stty.before; {tool} top -p {pid} "
+    return Terminal(case, f"trap : INT; echo before; stty -g >stty.before; {before} {tool} top -p {pid} "
                           f"--interval 0.2 {' '.join(more)}; echo status $?; stty -g >stty.after; "
                           f"sleep 1000")
 
@@ -162,6 +162,36 @@ def test_top_groups_by_thread_and_process(case):
                 assert len(re.findall(rf"buffer +{row}", screen)) == 1, screen
             finally:
                 terminal.close()
+
+
+def test_top_lists_gpus_and_instances(case):
+    """As the driver's library has them: here a divided GPU and a whole one."""
+    need_a_screen(case)
+    cuda = case.build / "tests/fake/cuda"
+    if not (cuda / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    env = {"LD_LIBRARY_PATH": f"{cuda}:{case.build / 'tests/fake/gpu_memory'}", "FAKE_NVML_MIG": "2",
+           "FAKE_NVML_SHARE": str(case.path("share"))}
+    target = case.start(case.program("attach_target"), cuda / "libcuda.so.1", env=env)
+    try:
+        target.stdout.readline()
+        terminal = start_top(case, target.pid, before=" ".join(f"{k}={v}" for k, v in env.items()))
+        try:
+            terminal.resize(150, 30)
+            terminal.wait(f"top  process {target.pid} ")
+            target.stdin.write(b"a 50000000\n")
+            target.stdin.flush()
+            # what NVML says of it: 100 MiB more, in an instance of 4 GiB
+            terminal.wait(rf"^ +{target.pid} .* att\S+ .* 47.7 MiB +47.7 MiB +0:7 +148 MiB +4 % ")
+            terminal.keys("4")
+            screen = terminal.wait(r"^ 0:7 +Stand-in GPU MIG 1g.4gb +57.7 MiB +4.00 GiB +1 % +1$")
+            assert re.search(r"^ 0:8 +Stand-in GPU MIG 1g.4gb +10.0 MiB +4.00 GiB +0 % +1$", screen, re.M), screen
+            assert re.search(r"^ 1 +Stand-in GPU +412 MiB +16.0 GiB +3 % +17 % +0$", screen, re.M), screen
+        finally:
+            terminal.close()
+    finally:
+        target.kill()
+        target.communicate()
 
 
 def test_top_shows_ended_processes_and_ends_cleanly_on_a_signal(case):

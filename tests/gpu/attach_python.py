@@ -140,6 +140,11 @@ def compare(name, env):
     check(f"{name}: {total} allocations have the lines of run", total and same >= 0.999 * total,
           f"{same} are equal" + "".join(f"\n     only attach: {key}" for key in list(kernel - door)[:2])
           + "".join(f"\n     only run: {key}" for key in list(door - kernel)[:2]))
+    if name == "PyTorch":
+        # threads of the backward pass run no Python, and cuBLAS has blocks of 32 and 64 MiB there
+        kept = {size for _, size, stack in kernel if stack}
+        check("PyTorch: what keep() makes has its lines", kept >= {size << 20 for size in range(33, 40)}, kept)
+        return
     check(f"{name}: every allocation has lines", all(stack for _, _, stack in kernel))
 
 

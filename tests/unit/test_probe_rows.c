@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_probe_rows.c - what BPF programs store of a call, and how it is interpreted. */
+#include "capture/ebpf/places.h"
 #include "capture/ebpf/probe_rows.h"
 
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static void every_row_fits(void **state)
 		assert_true(plan.row.words <= GT_PROBE_WORDS);
 		assert_true(plan.row.copies <= GT_PROBE_COPIES);
 		for (unsigned j = 0; j < plan.row.words; j++)
-			assert_true(plan.row.where[j] < 64);
+			assert_true((plan.row.where[j] & ~GT_PROBE_BEHIND) < 64);
 		/* what the interpreter reads must be there: none may have been left out */
 		if (gt_functions[i].code < gt_functions[i].argc)
 			assert_int_equal(plan.arguments[gt_functions[i].code].how, GT_PLAN_COPY);
@@ -52,18 +53,137 @@ static void every_row_fits(void **state)
 	assert_true(probed > 100);
 }
 
+/* What a function finds when it begins: the registers of arguments, the words on the stack. */
+enum { STACK_WORDS = 24 };
+uint64_t found_registers[8], found_stack[STACK_WORDS];
+void find_arguments(void);
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl find_arguments\n"
+	".hidden find_arguments\n"
+	".type find_arguments, @function\n"
+	"find_arguments:\n"
+	"	lea found_registers(%rip), %r10\n"
+	"	mov %rdi, (%r10)\n"
+	"	mov %rsi, 8(%r10)\n"
+	"	mov %rdx, 16(%r10)\n"
+	"	mov %rcx, 24(%r10)\n"
+	"	mov %r8, 32(%r10)\n"
+	"	mov %r9, 40(%r10)\n"
+	"	lea found_stack(%rip), %rdi\n"
+	"	lea 8(%rsp), %rsi\n"
+	"	mov $24, %ecx\n"
+	"	rep movsq\n"
+	"	ret\n"
+	".size find_arguments, .-find_arguments\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl find_arguments\n"
+	".hidden find_arguments\n"
+	".type find_arguments, %function\n"
+	"find_arguments:\n"
+	"	adrp x9, found_registers\n"
+	"	add x9, x9, #:lo12:found_registers\n"
+	"	stp x0, x1, [x9]\n"
+	"	stp x2, x3, [x9, #16]\n"
+	"	stp x4, x5, [x9, #32]\n"
+	"	stp x6, x7, [x9, #48]\n"
+	"	adrp x9, found_stack\n"
+	"	add x9, x9, #:lo12:found_stack\n"
+	"	mov x10, #0\n"
+	"1:	ldr x11, [sp, x10, lsl #3]\n"
+	"	str x11, [x9, x10, lsl #3]\n"
+	"	add x10, x10, #1\n"
+	"	cmp x10, #24\n"
+	"	b.ne 1b\n"
+	"	ret\n"
+	".size find_arguments, .-find_arguments\n");
+#endif
+
+#define LAUNCH GT_FN_zeCommandListAppendLaunchKernelWithArguments
+
+/* As the BPF programs read it. */
+static uint64_t word_of(enum gt_function_id function, unsigned argument)
+{
+	uint8_t place = gt_plan_where(function, argument);
+	unsigned where = place & ~GT_PROBE_BEHIND;
+	uint64_t word;
+
+	assert_int_not_equal(place, GT_PROBE_NONE);
+	if (where < GT_PROBE_ARGUMENTS)
+		word = found_registers[where];
+	else
+		word = found_stack[where - GT_PROBE_ARGUMENTS];
+	return place & GT_PROBE_BEHIND ? *(uint64_t *)(uintptr_t)word : word;
+}
+
+struct large {
+	uint64_t words[8];
+};
+struct three {
+	uint32_t x, y, z;
+};
+
+/* Calls like those of programs: what is passed is where the table says. */
+static void arguments_lie_where_the_processor_passes_them(void **state)
+{
+	const struct large large = { { 777, 1, 2, 3, 4, 5, 6, 7 } };
+	const struct three counts = { 30, 31, 32 }, sizes = { 40, 41, 42 };
+	uint64_t first = 0, second = 0;
+	void (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+		    uint64_t);
+	void (*put_handle)(uint64_t, struct large);
+	void (*open_handle)(uint64_t, uint64_t, struct large, uint32_t, uint64_t);
+	void (*launch)(uint64_t, uint64_t, struct three, struct three, uint64_t, uint64_t, uint64_t,
+		       uint32_t, uint64_t);
+
+	(void)state;
+	*(void **)&any = *(void **)&put_handle = *(void **)&open_handle = *(void **)&launch =
+		(void *)(uintptr_t)find_arguments;
+	any(100, 101, 102, 103, 104, 105, 106, 107, 108);
+	for (unsigned i = 0; i < 9; i++)
+		assert_int_equal(word_of(GT_FN_clEnqueueReadBuffer, i), 100 + i);
+	put_handle(200, large);
+	assert_int_equal(word_of(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__hContext), 200);
+	assert_int_equal(word_of(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle), 777);
+	open_handle(300, 301, large, 302, 303);
+	assert_int_equal(word_of(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice), 301);
+	assert_int_equal(word_of(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr), 303);
+	launch(400, 401, counts, sizes, 402, 403, 404, 2, 405);
+	first = word_of(LAUNCH, 2);
+	second = word_of(LAUNCH, 3);
+	assert_memory_equal(&first, &counts, sizeof first);
+	assert_memory_equal(&second, &sizes, sizeof second);
+	assert_int_equal(word_of(LAUNCH, 4), 402);
+	assert_int_equal(word_of(LAUNCH, 6), 404);
+	assert_int_equal((uint32_t)word_of(LAUNCH, 7), 2);
+	assert_int_equal(word_of(LAUNCH, 8), 405);
+}
+
+/* By the table of each processor, on whatever one this runs. */
 static void arguments_follow_the_calling_convention(void **state)
 {
+	static const struct {
+		enum gt_function_id function;
+		uint8_t argument, where[GT_CALLING_COUNT];
+	} known[] = {
+		{ GT_FN_clCreateBuffer, clCreateBuffer__size, { 2, 2 } },
+		/* the ninth of nine: third on the stack, and first */
+		{ GT_FN_clEnqueueReadBuffer, clEnqueueReadBuffer__event, { 8, 8 } },
+		/* a struct of 64 bytes lies on the stack, and those after it move up in the
+		 * registers; or its address is passed */
+		{ GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle, { 6, 1 | GT_PROBE_BEHIND } },
+		{ GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice, { 1, 1 } },
+		{ GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr, { 3, 4 } },
+		{ GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr, { 0, 0 } },
+	};
+
 	(void)state;
-	assert_int_equal(gt_plan_where(GT_FN_clCreateBuffer, clCreateBuffer__size), 2);
-	/* the ninth of nine: third on the stack */
-	assert_int_equal(gt_plan_where(GT_FN_clEnqueueReadBuffer, clEnqueueReadBuffer__event), 8);
-	/* a struct of 64 bytes lies on the stack, and those after it move up in the registers */
-	assert_int_equal(gt_plan_where(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle), 6);
-	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice), 1);
-	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr), 3);
-	assert_int_equal(gt_plan_where(GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr),
-			 0);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		for (int k = 0; k < GT_CALLING_COUNT; k++)
+			assert_int_equal(gt_plan_where_by(&gt_callings[k], known[i].function,
+							  known[i].argument),
+					 known[i].where[k]);
 }
 
 struct seen {
@@ -401,6 +521,87 @@ static void calls_that_change_the_current_context_are_probed(void **state)
 	assert_int_equal(plan.row.current, GT_CURRENT_SAME);
 }
 
+/* A question of a process and the answer. */
+static struct gt_probe_call name_of(uint64_t driver, const char *name)
+{
+	struct gt_probe_call c = { .row = GT_PROBE_ASKED + GT_ASKED_PLATFORM_NAME,
+				   .words = { 0x1000, 0x0902, 64, 0x2000 },
+				   .current = driver };
+
+	snprintf((char *)c.copies, sizeof c.copies, "%s", name);
+	return c;
+}
+
+static struct gt_probe_call list_of(uint16_t count, bool with_count)
+{
+	return (struct gt_probe_call){ .row = GT_PROBE_ASKED + GT_ASKED_PLATFORMS,
+				       .words = { count, 0x1000, with_count ? 0x2000 : 0 },
+				       .array = count,
+				       .array_count = count };
+}
+
+static void objects_are_of_the_platform_of_their_driver(void **state)
+{
+	const uint64_t drivers[] = { 0xa0, 0xb0, 0xb0 };
+	struct gt_platforms f = { .count = 0 };
+	struct gt_places p = { .count = 0 };
+	struct gt_probe_call c = name_of(0xa0, "Portable Computing Language");
+
+	(void)state;
+	gt_platforms_take(&f, &p, &c, NULL);
+	/* its driver may have other platforms */
+	assert_int_equal(gt_platforms_place(&f, 0xa0), 0);
+	c = list_of(1, false);
+	gt_platforms_take(&f, &p, &c, drivers);
+	assert_int_equal(gt_platforms_place(&f, 0xa0), 0);
+	c = list_of(3, true);
+	gt_platforms_take(&f, &p, &c, drivers);
+	assert_string_equal(gt_places_get(&p, gt_platforms_place(&f, 0xa0))->name,
+			    "Portable Computing Language");
+	/* this one has */
+	c = name_of(0xb0, "one of two");
+	gt_platforms_take(&f, &p, &c, NULL);
+	assert_int_equal(gt_platforms_place(&f, 0xb0), 0);
+	assert_int_equal(gt_platforms_place(&f, 0xc0), 0);
+	assert_int_equal(gt_platforms_place(&f, 0), 0);
+	/* a question for something else, and one that failed */
+	c = name_of(0xa0, "OpenCL 3.0");
+	c.words[1] = 0x0901;
+	gt_platforms_take(&f, &p, &c, NULL);
+	c = name_of(0xa0, "nonsense");
+	c.ret = (uint32_t)-30;
+	gt_platforms_take(&f, &p, &c, NULL);
+	assert_string_equal(gt_places_get(&p, gt_platforms_place(&f, 0xa0))->name,
+			    "Portable Computing Language");
+	/* a list that is not whole */
+	c = list_of(2, true);
+	c.array_count = 3;
+	gt_platforms_take(&f, &p, &c, drivers);
+	assert_int_equal(gt_platforms_place(&f, 0xa0), 0);
+}
+
+static void the_driver_of_an_object_is_read(void **state)
+{
+	struct gt_plan plan;
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clCreateBuffer));
+	assert_int_equal(plan.row.driver, GT_PROBE_NONE); /* the result */
+	/* memory is no object, and an event may not be wanted: their context, their queue */
+	assert_true(gt_plan_make(&plan, GT_FN_clSVMAlloc));
+	assert_int_equal(plan.row.driver, plan.arguments[clSVMAlloc__context].word + 1);
+	assert_true(gt_plan_make(&plan, GT_FN_clEnqueueReadBuffer));
+	assert_int_equal(plan.row.driver,
+			 plan.arguments[clEnqueueReadBuffer__command_queue].word + 1);
+	/* what it creates is its second effect */
+	assert_true(gt_plan_make(&plan, GT_FN_clEnqueueSVMFree));
+	assert_int_equal(plan.row.driver, plan.arguments[clEnqueueSVMFree__command_queue].word + 1);
+	assert_true(gt_plan_make(&plan, GT_FN_cuMemAlloc_v2));
+	assert_int_equal(plan.row.driver, 0);
+	assert_true(gt_plan_make(&plan, GT_FN_clReleaseMemObject));
+	assert_int_equal(plan.row.driver, 0);
+}
+
 static void device_0_is_a_valid_device(void **state)
 {
 	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
@@ -492,6 +693,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_fits),
 		cmocka_unit_test(arguments_follow_the_calling_convention),
+		cmocka_unit_test(arguments_lie_where_the_processor_passes_them),
 		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
 		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_not_counted_as_lost),
 		cmocka_unit_test(arrays_are_read_from_the_record_and_missing_elements_are_lost),
@@ -502,6 +704,8 @@ int main(void)
 		cmocka_unit_test(an_unseen_context_is_not_mistaken_for_another),
 		cmocka_unit_test(the_device_is_that_of_the_current_context),
 		cmocka_unit_test(calls_that_change_the_current_context_are_probed),
+		cmocka_unit_test(objects_are_of_the_platform_of_their_driver),
+		cmocka_unit_test(the_driver_of_an_object_is_read),
 		cmocka_unit_test(device_0_is_a_valid_device),
 		cmocka_unit_test(releases_may_call_back_once_a_callback_was_registered),
 		cmocka_unit_test(every_obstacle_has_its_own_message),

@@ -1,180 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_screen.c - the live screen without a terminal: rows, keys and drawing. */
-#include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "screen/screen.h"
-
-#define SECOND UINT64_C(1000000000)
-
-static const struct gt_frame small[] = {
-	{ .function = "make_small", .file = "/w/src/small.c", .line = 7, .module = "/w/app" },
-	{ .function = "main", .file = "/w/src/main.c", .line = 1, .module = "/w/app" },
-}, big[] = {
-	{ .function = "make_big", .file = "/w/src/deep/down/big.c", .line = 12, .module = "/w/app" },
-}, nameless[] = {
-	{ .module = "/usr/lib/libx.so.1", .offset = 0x1234 },
-}, pool[] = {
-	{ .function = "Pool<float>::take", .file = "/usr/include/pool.h", .line = 3,
-	  .module = "/w/app" },
-	{ .function = "make_small", .file = "/w/src/small.c", .line = 8, .module = "/w/app" },
-}, twin[] = {
-	{ .function = "Pool<int>::take", .file = "/usr/include/pool.h", .line = 3,
-	  .module = "/w/app" },
-	{ .function = "make_small", .file = "/w/src/small.c", .line = 8, .module = "/w/app" },
-};
-
-/* The frames of all processes; stacks 1 to 3 are these. */
-static struct gt_frames *frames_of_all(void)
-{
-	static const char *const roots[] = { "/w", NULL };
-	struct gt_frames *f =
-		gt_frames_new_empty(&(struct gt_frames_options){ .own = { .roots = roots } });
-
-	gt_own_add_program(gt_frames_own(f), "/w/app", "/w");
-	assert_int_equal(gt_frames_add(f, small, 2), 1);
-	assert_int_equal(gt_frames_add(f, big, 1), 2);
-	assert_int_equal(gt_frames_add(f, nameless, 1), 3);
-	assert_int_equal(gt_frames_add(f, pool, 2), 4);
-	assert_int_equal(gt_frames_add(f, twin, 2), 5);
-	return f;
-}
-
-static struct gt_frames *find(void *context, uint16_t process, uint32_t stack, uint32_t *number)
-{
-	(void)process;
-	*number = stack;
-	return stack ? context : NULL;
-}
-
-/* Two running processes and an ended one; the small one grows. */
-struct fixture {
-	struct gt_board *board;
-	struct gt_frames *frames;
-	struct gt_screen screen;
-	struct gt_grid grid;
-	uint64_t now_ns, handle;
-	uint16_t grower, holder, gone;
-};
-
-static void create(struct fixture *f, uint16_t process, uint64_t size, uint32_t stack)
-{
-	gt_board_apply(f->board,
-		       &(struct gt_event){ .time_ns = f->now_ns,
-					   .handle = ++f->handle,
-					   .size = size,
-					   .stack = stack,
-					   .function = GT_FN_clCreateBuffer },
-		       process);
-}
-
-static void tick(struct fixture *f)
-{
-	f->now_ns += SECOND;
-	gt_board_tick(f->board, f->now_ns);
-	gt_screen_tick(&f->screen, f->board, f->now_ns);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-	struct gt_live_names names = { .find = find };
-
-	f->frames = names.context = frames_of_all();
-	f->board = gt_board_new();
-	f->grower = gt_board_add(f->board, 100, "grower", 1);
-	f->holder = gt_board_add(f->board, 200, "holder", 1);
-	f->gone = gt_board_add(f->board, 50, "gone", 1);
-	gt_screen_init(&f->screen, &names);
-	f->screen.target = "all processes";
-	strcpy(f->screen.clock, "12:00:00");
-	create(f, f->holder, 1 << 30, 2);
-	create(f, f->gone, 1 << 20, 3);
-	gt_board_end(f->board, f->gone, 1);
-	tick(f);
-	for (int i = 0; i < 5; i++) {
-		create(f, f->grower, 1 << 20, 1);
-		create(f, f->grower, 100, 3);
-		tick(f);
-	}
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	gt_screen_fini(&f->screen);
-	gt_grid_fini(&f->grid);
-	gt_board_free(f->board);
-	gt_frames_free(f->frames);
-	free(f);
-	return 0;
-}
-
-/* Keys as typed; special keys by their name in brackets. */
-static void press(struct fixture *f, const char *keys)
-{
-	/* clang-format off */
-	static const struct { const char *name; uint32_t key; } named[] = {
-		{ "[up]", GT_KEY_UP }, { "[down]", GT_KEY_DOWN }, { "[enter]", GT_KEY_ENTER },
-		{ "[esc]", GT_KEY_ESCAPE }, { "[back]", GT_KEY_BACKSPACE }, { "[tab]", GT_KEY_TAB },
-		{ "[end]", GT_KEY_END }, { "[home]", GT_KEY_HOME },
-	};
-	/* clang-format on */
-
-	while (*keys) {
-		uint32_t key = (uint8_t)*keys;
-		size_t length = 1;
-
-		for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-			if (!strncmp(keys, named[i].name, strlen(named[i].name))) {
-				key = named[i].key;
-				length = strlen(named[i].name);
-			}
-		if (gt_screen_key(&f->screen, key))
-			gt_screen_fill(&f->screen, f->board);
-		keys += length;
-	}
-}
-
-static char *draw(struct fixture *f, unsigned columns, unsigned rows, bool utf8)
-{
-	char *all = NULL;
-	size_t size;
-	FILE *out = open_memstream(&all, &size);
-
-	f->grid.columns = columns;
-	f->grid.rows = rows;
-	f->grid.utf8 = utf8;
-	gt_screen_draw(&f->screen, &f->grid);
-	for (unsigned i = 0; i < f->grid.rows; i++) {
-		char *line = gt_grid_text(&f->grid, i);
-
-		assert_true(gt_text_columns(line, true) <= columns);
-		fprintf(out, "%s\n", line);
-		free(line);
-	}
-	fclose(out);
-	return all;
-}
-
-static void assert_shows(struct fixture *f, unsigned columns, const char *part)
-{
-	char *all = draw(f, columns, 30, true);
-
-	if (!strstr(all, part))
-		print_error("no \"%s\" in:\n%s", part, all);
-	assert_non_null(strstr(all, part));
-	free(all);
-}
+/* test_screen.c - the live screen without a terminal: rows and keys. */
+#include "test_screen.h"
 
 static void assert_order(const struct fixture *f, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -300,6 +126,8 @@ static void a_process_view_is_entered_and_left(void **state)
 	assert_int_equal(f->screen.count, 11);
 	assert_int_equal(f->screen.rows[0].bytes, 1 << 30);
 	assert_shows(f, 80, "1.00 GiB      6.000 s  0x1");
+	press(f, "[tab]");
+	assert_int_equal(f->screen.view, GT_SCREEN_GPUS);
 	press(f, "[tab]");
 	assert_int_equal(f->screen.view, GT_SCREEN_PROCESSES);
 }
@@ -497,104 +325,51 @@ static void processes_show_whose_they_are_and_on_which_device(void **state)
 	press(f, "s");
 }
 
-static void histories_are_drawn_with_the_latest_value_at_the_right(void **state)
+static const struct gt_live_gpu *gpus(void *context, size_t *count)
 {
-	struct fixture *f = *state;
+	static const struct gt_live_gpu list[] = {
+		{ "0:7", "NVIDIA H200 MIG 1g.18gb", 4ull << 30, 16ull << 30, -1, 1 },
+		{ "1", "NVIDIA H200", 35ull << 30, 140ull << 30, 62, 3 },
+		{ "2", "", 0, 0, -1, 0 },
+	};
 
-	/* 1 to 5 MiB of 5, after a moment with nothing */
-	assert_shows(f, 80, " ▂▃▅▆█\n");
+	(void)context;
+	*count = 3;
+	return list;
 }
 
-static void an_empty_chart_has_no_maximum(void **state)
+static bool gpu_use(void *context, uint32_t pid, struct gt_live_gpu_use *use)
+{
+	(void)context;
+	*use = (struct gt_live_gpu_use){ "0:7", 3ull << 30, 16ull << 30 };
+	return pid == 100;
+}
+
+static void gpus_and_their_instances_are_listed(void **state)
 {
 	struct fixture *f = *state;
-	char *all;
 
-	gt_screen_fini(&f->screen);
-	gt_board_free(f->board);
-	f->board = gt_board_new();
-	gt_screen_init(&f->screen, &(struct gt_live_names){ .find = find, .context = f->frames });
-	f->screen.target = "all processes";
+	press(f, "4");
+	assert_shows(f, 80, "lists no GPU");
+	f->screen.names.gpus = gpus;
+	f->screen.names.gpu_use = gpu_use;
 	tick(f);
-	all = draw(f, 80, 24, true);
-	assert_null(strstr(all, " 1 B"));
-	assert_non_null(strstr(all, " 0 B\n"));
-	free(all);
-}
-
-/* Any size, any view: nothing is written outside, and every line fits. */
-static void every_screen_size_can_be_drawn(void **state)
-{
-	static const char *const keys[] = { "", "2", "3", "?", "x/abc" };
-	struct fixture *f = *state;
-
-	for (int i = 0; i < 60; i++)
-		create(f, f->grower, 5000, 1);
-	tick(f);
-	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-		press(f, keys[k]);
-		for (unsigned columns = 0; columns < 260; columns += 7)
-			for (unsigned rows = 0; rows < 60; rows += 3)
-				free(draw(f, columns, rows, columns % 2));
-	}
-	free(draw(f, 100000, 100000, true));
-	assert_int_equal(f->grid.columns, GT_GRID_COLUMNS_MAX);
-}
-
-static void without_utf8_the_screen_is_plain_ascii(void **state)
-{
-	struct fixture *f = *state;
-	char *all = draw(f, 120, 40, false);
-
-	for (const char *at = all; *at; at++)
-		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
-	free(all);
-}
-
-static void names_cannot_draw_on_the_screen(void **state)
-{
-	struct fixture *f = *state;
-	char *all;
-
-	gt_board_rename(f->board, f->holder, "\033[2Jx\n\xff");
-	tick(f);
-	all = draw(f, 200, 30, true);
-	assert_null(strchr(all, '\033'));
-	assert_non_null(strstr(all, "\\x1b[2Jx\\x0a\\xff"));
-	free(all);
-}
-
-static void long_lists_scroll_to_the_selected_row(void **state)
-{
-	struct fixture *f = *state;
-	char *all;
-
-	for (uint32_t i = 0; i < 100; i++)
-		gt_board_add(f->board, 1000 + i, "many", 1);
-	free(draw(f, 80, 30, true));
-	press(f, "<<<"); /* by pid */
-	tick(f);
-	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PID);
-	all = draw(f, 80, 30, true);
-	assert_non_null(strstr(all, " 1000 "));
-	assert_null(strstr(all, " 1099 "));
-	free(all);
-	press(f, "[end][up]");
-	all = draw(f, 80, 30, true);
-	assert_non_null(strstr(all, " 1099 "));
-	assert_null(strstr(all, " 1000 "));
-	assert_true(f->screen.chosen >= f->screen.first &&
-		    f->screen.chosen < f->screen.first + f->screen.page);
-	free(all);
-	press(f, "[home]");
-	all = draw(f, 80, 30, true);
-	assert_non_null(strstr(all, " 1000 "));
-	free(all);
+	assert_shows(f, 80, " 0:7     NVIDIA H200 MIG 1g.18gb");
+	assert_shows(f, 80, "  4.00 GiB   16.0 GiB    25 %               1\n");
+	assert_shows(f, 80, "  35.0 GiB    140 GiB    25 %    62 %       3\n");
+	press(f, "ss");
+	assert_shows(f, 80, "GPU MEM▼");
+	assert_string_equal(f->screen.rows[0].gpu, "1");
+	press(f, "/mig");
+	assert_int_equal(f->screen.count, 1);
+	press(f, "[esc][esc]");
+	assert_int_equal(f->screen.view, GT_SCREEN_PROCESSES);
+	/* what the driver says of a process, beside what is known to be alive */
+	assert_shows(f, 120, "  0:7      3.00 GiB    19 %  ");
 }
 
 int main(void)
 {
-#define WITH_A_BOARD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		WITH_A_BOARD(processes_are_sorted_by_bytes_with_ended_ones_last),
 		WITH_A_BOARD(every_column_can_sort_and_the_heading_marks_it),
@@ -609,12 +384,7 @@ int main(void)
 		WITH_A_BOARD(places_are_shown_on_narrow_screens_too),
 		WITH_A_BOARD(call_sites_of_one_place_are_one_row),
 		WITH_A_BOARD(processes_show_whose_they_are_and_on_which_device),
-		WITH_A_BOARD(histories_are_drawn_with_the_latest_value_at_the_right),
-		WITH_A_BOARD(an_empty_chart_has_no_maximum),
-		WITH_A_BOARD(every_screen_size_can_be_drawn),
-		WITH_A_BOARD(without_utf8_the_screen_is_plain_ascii),
-		WITH_A_BOARD(names_cannot_draw_on_the_screen),
-		WITH_A_BOARD(long_lists_scroll_to_the_selected_row),
+		WITH_A_BOARD(gpus_and_their_instances_are_listed),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* calls.bpf.c - two programs for every tracked function, one per side; the cookie is the row. */
 #include <linux/bpf.h>
-#include <linux/ptrace.h>
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -9,27 +8,33 @@
 
 #define __BPF__ 1
 #include "calls.h"
+#include "machine.bpf.h"
 #include "calls_state.bpf.h"
 #include "python.bpf.h"
 #include "unwind.bpf.h"
 #include "calls_stack.bpf.h"
+#include "calls_owner.bpf.h"
 
 /* Registers are copied first: ctx may only be read at fixed offsets. */
 static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
 				       uint64_t *words)
 {
-	uint64_t registers[8] = { ctx->rdi, ctx->rsi, ctx->rdx, ctx->rcx, ctx->r8, ctx->r9 };
-	uint64_t stack = ctx->rsp;
+	uint64_t registers[8] = { ARGUMENTS_OF(ctx) };
+	uint64_t stack = REGISTER_STACK(ctx) + CALL_PUSHES;
 
 	for (int i = 0; i < GT_PROBE_WORDS; i++) {
-		uint64_t where = row->where[i];
+		uint64_t where = row->where[i] & ~GT_PROBE_BEHIND;
 
 		if (i >= row->words)
 			break;
-		if (where < 6)
+		if (where < GT_PROBE_ARGUMENTS)
 			words[i] = registers[WITHIN(where, 8)];
 		else if (bpf_probe_read_user(&words[i], sizeof words[i],
-					     (void *)(stack + 8 * (where - 5))))
+					     (void *)(stack + 8 * (where - GT_PROBE_ARGUMENTS))))
+			words[i] = 0;
+		/* a structure that is passed by its address */
+		if (row->where[i] & GT_PROBE_BEHIND &&
+		    bpf_probe_read_user(&words[i], sizeof words[i], (void *)words[i]))
 			words[i] = 0;
 	}
 }
@@ -95,8 +100,9 @@ static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx,
 		if (i >= t->depth)
 			break;
 		/* the return address has been popped; the recorder's frames lie below the call's */
-		if (is_tap ? p->row == (uint32_t)ctx->rdi && p->sp > ctx->rsp :
-			     p->sp + 8 == ctx->rsp)
+		if (is_tap ? p->row == (uint32_t)REGISTER_ARGUMENT(ctx) &&
+				     p->sp > REGISTER_STACK(ctx) :
+			     p->sp + CALL_PUSHES == REGISTER_STACK(ctx))
 			return at;
 	}
 	return GT_PROBE_DEPTH;
@@ -149,33 +155,6 @@ static __always_inline uint32_t read_array(struct thread *t, const struct gt_pro
 		       some;
 }
 
-/* 0: unknown. */
-static __always_inline uint64_t current_context(const struct thread *t)
-{
-	uint32_t count = t->context_count;
-
-	return count && count <= GT_PROBE_CURRENT ?
-		       t->contexts[WITHIN(count - 1, GT_PROBE_CURRENT)] :
-		       0;
-}
-
-/* A call that changes the contexts of its thread has succeeded. */
-static __always_inline void change_current(struct thread *t, uint32_t how, uint64_t context)
-{
-	uint32_t count = t->context_count;
-
-	if (how == GT_CURRENT_END && context != current_context(t))
-		return;
-	if (how == GT_CURRENT_PUSH || (how == GT_CURRENT_SET && context && !count))
-		count++;
-	else if (how != GT_CURRENT_SET || !context)
-		count -= count > 0;
-	if (context && (how == GT_CURRENT_PUSH || how == GT_CURRENT_SET) && count &&
-	    count <= GT_PROBE_CURRENT)
-		t->contexts[WITHIN(count - 1, GT_PROBE_CURRENT)] = context;
-	t->context_count = count;
-}
-
 /* The fields that a call has, whether it returned or not. */
 static __always_inline void fill_in(struct task_struct *task, struct thread *t,
 				    const struct pending *p)
@@ -223,13 +202,13 @@ static __always_inline bool has_callbacks(uint32_t pid)
 /* A door of ours lies under a loader: from now on its calls end in gt_tap_call. */
 static __always_inline void note_doors(struct pt_regs *ctx, uint32_t pid)
 {
-	struct gt_probe_target fresh = { .doors = ctx->rsi };
+	struct gt_probe_target fresh = { .doors = REGISTER_SECOND(ctx) };
 	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
 
-	if (ctx->rdi != table)
+	if (REGISTER_ARGUMENT(ctx) != table)
 		return;
 	if (t)
-		t->doors = ctx->rsi;
+		t->doors = REGISTER_SECOND(ctx);
 	else
 		bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY);
 }
@@ -239,6 +218,20 @@ static __always_inline uint32_t doors_of(uint32_t pid)
 	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
 
 	return t ? t->doors : 0;
+}
+
+/* A call that is tapped has come to the door. */
+static __always_inline void come_to_door(struct pt_regs *ctx, struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	uint32_t at = t ? t->depth - 1 : GT_PROBE_DEPTH;
+	struct pending *p;
+
+	if (at >= GT_PROBE_DEPTH)
+		return;
+	p = &t->calls[WITHIN(at, GT_PROBE_DEPTH)];
+	if (p->row == (uint32_t)REGISTER_ARGUMENT(ctx) && p->sp > REGISTER_STACK(ctx))
+		p->is_at_door = 1;
 }
 
 /*
@@ -278,6 +271,10 @@ static __always_inline int entered(struct pt_regs *ctx)
 		note_doors(ctx, pid);
 		return 1;
 	}
+	if (id == GT_PROBE_TAP_BEGIN) {
+		come_to_door(ctx, task);
+		return 1;
+	}
 	if (id >= GT_PROBE_ROWS && id < GT_PROBE_CONTEXTS) {
 		note_callback(pid);
 		return 1;
@@ -296,11 +293,11 @@ static __always_inline int entered(struct pt_regs *ctx)
 	/* calls whose frames lie below this one never returned (longjmp): they are over */
 	for (int i = 0; i < GT_PROBE_DEPTH; i++)
 		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
-		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp) {
+		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= REGISTER_STACK(ctx)) {
 			depth--;
-			dropped |= t->calls[WITHIN(depth, GT_PROBE_DEPTH)].is_tapped;
+			dropped |= t->calls[WITHIN(depth, GT_PROBE_DEPTH)].is_at_door;
 		}
-	/* it did not come to the door, or did not come back */
+	/* it did not come back from there */
 	if (dropped)
 		lose(pid, bpf_ktime_get_ns());
 	if (depth >= GT_PROBE_DEPTH) {
@@ -308,13 +305,13 @@ static __always_inline int entered(struct pt_regs *ctx)
 		return 1;
 	}
 	p = &t->calls[WITHIN(depth, GT_PROBE_DEPTH)];
-	p->sp = ctx->rsp;
+	p->sp = REGISTER_STACK(ctx);
 	p->row = id;
 	p->array_count = 0;
-	p->is_tapped = 0;
+	p->is_tapped = p->is_at_door = 0;
 	/* recorded by nobody: it only says which context is current */
 	if (!row) {
-		p->words[0] = ctx->rdi;
+		p->words[0] = REGISTER_ARGUMENT(ctx);
 		t->depth = depth + 1;
 		return 0;
 	}
@@ -324,8 +321,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 		return 1;
 	p->begun_ns = bpf_ktime_get_ns();
 	/* the probe of the return replaces it on the stack */
-	if (!frames_max || bpf_probe_read_user(&p->caller, sizeof p->caller, (void *)ctx->rsp))
-		p->caller = 0;
+	p->caller = frames_max ? return_address_of(ctx) : 0;
 	if (row->may_call_back && has_callbacks(pid)) {
 		hand_over_begun(ctx, task, t, p);
 		return 1;
@@ -342,7 +338,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 /* Both are read first: ctx may only be read at fixed offsets. */
 static __always_inline uint64_t result_of(struct pt_regs *ctx, bool is_tap)
 {
-	uint64_t returned = ctx->rax, told = ctx->rsi;
+	uint64_t returned = REGISTER_RESULT(ctx), told = REGISTER_SECOND(ctx);
 
 	asm volatile("" : "+r"(returned), "+r"(told));
 	return is_tap ? told : returned;
@@ -368,7 +364,7 @@ static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 	t->depth = at;
 	id = p->row;
 	if (id >= GT_PROBE_CONTEXTS) {
-		if (!(uint32_t)ctx->rax)
+		if (!(uint32_t)REGISTER_RESULT(ctx))
 			change_current(t, id & 7, p->words[0]);
 		return;
 	}
@@ -385,9 +381,15 @@ static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 			       row->current == GT_CURRENT_PUSH ? c->copies[0] : c->words[0]);
 		c->current = current_context(t);
 	}
+	if (row->driver)
+		c->current = driver_of(row->driver == GT_PROBE_NONE ?
+					       c->ret :
+					       c->words[WITHIN(row->driver - 1, GT_PROBE_WORDS)]);
 	if (row->array != GT_PROBE_NONE) {
 		if (row->array_after) {
 			c->array = read_array(t, row);
+			if (id == GT_PROBE_ASKED + GT_ASKED_PLATFORMS)
+				read_drivers(t);
 		} else if (t->array_at == at + 1) {
 			c->array = t->array;
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
@@ -396,7 +398,7 @@ static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 	if (has_python)
 		send_python_stack(p->begun_ns);
 	if (is_tap && frames_max) {
-		bpf_probe_read_user(&caller, sizeof caller, (void *)ctx->rsp);
+		caller = return_address_of(ctx);
 		c->from = p->caller;
 	}
 	if (!hand_over(ctx, task, t, caller))
@@ -497,11 +499,16 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	uint32_t depth = t->depth;
 	struct pending *p;
 
-	/* calls whose frames lie below the last one never returned (longjmp): they are over */
-	for (int i = 0; i < GT_PROBE_DEPTH; i++)
+	/*
+	 * calls whose frames lie below the last one never returned (longjmp): they are over; so are
+	 * those that the loader has refused
+	 */
+	for (int i = 0; i < GT_PROBE_DEPTH; i++) {
+		p = &t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)];
 		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
-		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp < registers->rsp)
+		    (p->sp < REGISTER_STACK(registers) || (p->is_tapped && !p->is_at_door)))
 			depth--;
+	}
 	if (!depth || depth > GT_PROBE_DEPTH)
 		return;
 	p = &t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)];
@@ -513,7 +520,7 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	c->array_count = 0;
 	t->tail[0] = p->caller;
 	c->frames = p->caller ? 1 : 0;
-	bpf_ringbuf_output(&calls, c, sizeof *c + sizeof t->tail[0], wake_flag());
+	output(c, sizeof *c + sizeof t->tail[0], wake_flag());
 }
 
 /* True if a thread ends because its process ends or executes another program. */

@@ -12,22 +12,27 @@ typedef __u64 uint64_t;
 #endif
 
 enum {
+	GT_PROBE_ASKED = 1000,      /* rows of the function table are below; from here on: questions
+				     * whose answers the tool needs, + enum gt_probe_asked */
+	GT_PROBE_PLATFORMS = 8,     /* of OpenCL, that are told apart */
 	GT_PROBE_ROWS = 1024,       /* rows of the function table at most; beyond: functions that
 				     * register callbacks, then … */
 	GT_PROBE_CONTEXTS = 1536,   /* … those that change the current context, the low
 				     * three bits are enum gt_probe_current; then … */
 	GT_PROBE_TAP_OPENED = 1792, /* … the functions of guest/tap.h; then … */
 	GT_PROBE_TAP_CALL = 1793,
+	GT_PROBE_TAP_BEGIN = 1794,
 	GT_PROBE_PYTHON = 2048, /* … those that show that a program starts Python */
 	GT_PROBE_WORDS = 8,     /* arguments of a call that are kept */
 	GT_PROBE_COPIES = 8,    /* words that arguments point to */
 	GT_PROBE_EFFECTS = 4,   /* effects of one call */
 	GT_PROBE_ARRAY = 128,   /* handles of an array, plus one; those beyond count as lost */
 	GT_PROBE_FRAMES = 127,
-	GT_PROBE_OWN = 12,    /* frames of a recorder, at most */
-	GT_PROBE_DEPTH = 4,   /* nested calls of one thread */
-	GT_PROBE_CURRENT = 8, /* contexts of one thread, the current one on top */
-	GT_PROBE_NONE = 0xff, /* in place of an index: there is none */
+	GT_PROBE_OWN = 12,      /* frames of a recorder, at most */
+	GT_PROBE_DEPTH = 4,     /* nested calls of one thread */
+	GT_PROBE_CURRENT = 8,   /* contexts of one thread, the current one on top */
+	GT_PROBE_NONE = 0xff,   /* in place of an index: there is none */
+	GT_PROBE_BEHIND = 0x40, /* in `where`: the word is behind the pointer that is there */
 	GT_PROBE_STACK_MAX = 65536,
 };
 
@@ -53,6 +58,13 @@ enum gt_probe_current {
 	GT_CURRENT_END,  /* removes the last one if it is the argument */
 };
 
+/* Calls that are recorded for the tool alone. */
+enum gt_probe_asked {
+	GT_ASKED_PLATFORMS,     /* clGetPlatformIDs; the array has the platforms' drivers */
+	GT_ASKED_PLATFORM_NAME, /* clGetPlatformInfo; the copies are the answer */
+	GT_ASKED_COUNT
+};
+
 /* One word of memory that event/call.c will read. */
 struct gt_probe_copy {
 	uint8_t word;         /* the argument (index of `words`) that points to it */
@@ -62,7 +74,8 @@ struct gt_probe_copy {
 /* What is recorded of a call, derived from its row of the function table. */
 struct gt_probe_row {
 	uint8_t words;                     /* number of arguments kept */
-	uint8_t where[GT_PROBE_WORDS];     /* 0 to 5: register; 6 + n: stack word n of the call */
+	uint8_t where[GT_PROBE_WORDS];     /* below GT_PROBE_ARGUMENTS: register; above: that word
+					    * of the call's on the stack; | GT_PROBE_BEHIND */
 	uint8_t effects;                   /* their number; 0: the row is not probed */
 	uint8_t handle[GT_PROBE_EFFECTS];  /* word that must not be 0 for the effect to happen */
 	uint8_t unless[GT_PROBE_EFFECTS];  /* word that must be 0, */
@@ -75,6 +88,8 @@ struct gt_probe_row {
 	uint8_t array_room;    /* word: the limit, used where the pointer to the length is NULL */
 	uint8_t may_call_back; /* 1: it ends an object, and may run a destructor callback */
 	uint8_t current;       /* enum gt_probe_current */
+	uint8_t driver;        /* word + 1: an object of OpenCL whose driver is wanted;
+				* GT_PROBE_NONE: it is the result; 0: none is */
 	uint8_t door;          /* a bit: under this API's loader a door of ours may lie; or 0 */
 };
 
@@ -92,18 +107,28 @@ struct gt_probe_call {
 	uint16_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
 	uint8_t has_copy;     /* struct gt_probe_stack and bytes of the stack follow */
 	uint8_t walk;         /* enum gt_walk_end */
-	uint64_t current;     /* the thread's current context (CUDA) after it; 0: unknown */
+	uint64_t current;     /* the thread's current context (CUDA) after it, or what the driver
+			       * of an object is known by (OpenCL); 0: unknown */
 	uint64_t from;        /* the stack begins with a recorder's own frames: those before this */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 
-/* Where unwinding starts: registers in the order of x86-64's DWARF numbers, then the address. */
-enum { GT_PROBE_REGISTERS = 17, GT_PROBE_OTHERS = 32 };
+/*
+ * Registers that pass arguments; those where unwinding starts, in the order of DWARF's numbers,
+ * with the address in place of what holds the return address.
+ */
+#if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
+enum { GT_PROBE_ARGUMENTS = 8, GT_PROBE_REGISTERS = 32 };
+#else
+enum { GT_PROBE_ARGUMENTS = 6, GT_PROBE_REGISTERS = 17 };
+#endif
+enum { GT_PROBE_OTHERS = 32 };
 
 /* Before a copy of a stack. */
 struct gt_probe_stack {
 	uint64_t registers[GT_PROBE_REGISTERS];
-	/* if rbp leads to another stack, which is not copied: return addresses there */
+	/* if the frame pointer leads to another stack, which is not copied: return addresses there
+	 */
 	uint64_t others[GT_PROBE_OTHERS], other_count;
 };
 

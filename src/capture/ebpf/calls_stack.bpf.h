@@ -21,17 +21,17 @@ static __always_inline uint64_t wake_for_copy(uint64_t now_ns)
 }
 
 /* Follows frame pointers that lead to another stack: Go calls C on the thread's own. */
-static __always_inline void read_others(struct gt_probe_stack *s, uint64_t bp)
+static __always_inline void read_others(struct gt_probe_stack *s, uint64_t sp, uint64_t bp)
 {
 	uint64_t words[2];
 
 	s->other_count = 0;
-	if (bp >= s->registers[7])
+	if (bp >= sp)
 		return;
 	for (uint32_t i = 0; i < GT_PROBE_OTHERS; i++) {
 		if (!bp || bp & 7 || bpf_probe_read_user(words, sizeof words, (void *)bp))
 			break;
-		s->others[i] = words[1];
+		s->others[i] = code_address(words[1]);
 		s->other_count = i + 1;
 		if (words[0] <= bp)
 			break;
@@ -51,33 +51,19 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 		uint64_t handles[GT_PROBE_ARRAY];
 		uint8_t bytes[];
 	} * w;
-	uint64_t sp = caller ? ctx->rsp + 8 : ctx->rsp, *r;
+	uint64_t sp = REGISTER_STACK(ctx) + (caller ? CALL_PUSHES : 0);
 	uint32_t copied = 0;
 
+	hold();
 	w = bpf_ringbuf_reserve(&calls, sizeof *w + stack_bytes, 0);
-	if (!w)
+	if (!w) {
+		let_go();
 		return false;
+	}
 	w->call = t->call;
 	__builtin_memcpy(w->handles, t->tail, sizeof w->handles);
-	r = w->stack.registers;
-	r[0] = ctx->rax;
-	r[1] = ctx->rdx;
-	r[2] = ctx->rcx;
-	r[3] = ctx->rbx;
-	r[4] = ctx->rsi;
-	r[5] = ctx->rdi;
-	r[6] = ctx->rbp;
-	r[7] = sp;
-	r[8] = ctx->r8;
-	r[9] = ctx->r9;
-	r[10] = ctx->r10;
-	r[11] = ctx->r11;
-	r[12] = ctx->r12;
-	r[13] = ctx->r13;
-	r[14] = ctx->r14;
-	r[15] = ctx->r15;
-	r[16] = caller ? caller : ctx->rip;
-	read_others(&w->stack, ctx->rbp);
+	copy_registers(w->stack.registers, ctx, sp, caller ? caller : REGISTER_ADDRESS(ctx));
+	read_others(&w->stack, sp, REGISTER_FRAME(ctx));
 	/* all at once or, near the end of the stack, as much as there is */
 	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)sp)) {
 		copied = stack_bytes;
@@ -93,6 +79,7 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	w->call.frames = 0;
 	w->call.has_copy = 1;
 	bpf_ringbuf_submit(w, unwinds_by_tables ? wake_for_copy(t->call.ended_ns) : wake_flag());
+	let_go();
 	return true;
 }
 
@@ -125,7 +112,7 @@ static __always_inline bool send(struct thread *t, uint64_t size)
 	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
 	c->frames = size / sizeof(uint64_t);
 	size += array * sizeof(uint64_t) + sizeof *c;
-	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
+	return output(c, size, wake_flag());
 }
 
 static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct thread *t,
@@ -142,7 +129,8 @@ static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct th
 	return send(t, n > 0 ? n : 0);
 }
 
-/* Copies may take half of the ring: then no event is lost, and a stack is as long as is known. */
+/* Copies may wait for half of the ring: then no event is lost, and a stack is as long as is known.
+ */
 static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task_struct *task,
 						struct thread *t, uint64_t caller)
 {
@@ -150,7 +138,8 @@ static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task
 	uint32_t end = walk_stack(ctx, task, t, WITHIN(c->array, GT_PROBE_ARRAY), caller);
 
 	c->walk = end;
-	if (end >= GT_WALK_STRANGE && bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < 2 * ring_wake)
+	if (end >= GT_WALK_STRANGE &&
+	    bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) + backlog < 2 * ring_wake)
 		return hand_over_stack(ctx, t, caller);
 	if (end == GT_WALK_SPACE)
 		return hand_over_by_pointers(ctx, t, caller);

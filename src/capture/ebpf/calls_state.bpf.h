@@ -66,7 +66,8 @@ struct pending {
 	uint64_t sp, begun_ns, caller;
 	uint64_t words[GT_PROBE_WORDS];
 	uint32_t row, array_count;
-	uint64_t is_tapped; /* 1: it ends in gt_tap_call, its return is not probed */
+	uint32_t is_tapped;  /* 1: it ends in gt_tap_call, its return is not probed */
+	uint32_t is_at_door; /* 1: it has come there; loaders refuse calls by themselves */
 };
 
 /* Unwinding by tables: where it is. */
@@ -114,10 +115,12 @@ const volatile bool unwinds_by_tables; /* copy it only where the tables do not s
 const volatile uint64_t ring_wake;     /* wakes the tool when more bytes than this are waiting */
 const volatile uint32_t own_pid;       /* the tool itself, which is ignored */
 const volatile uint64_t table;         /* gt_functions_digest */
+const volatile bool can_hold;          /* the kernel has the functions below (Linux 6.10) */
 
 uint64_t lost;                /* calls of all processes that did not fit into the ring */
 struct gt_probe_losses stray; /* of these, those of processes that are no targets */
 uint64_t news_lost;
+uint64_t backlog;   /* bytes that the tool has taken from the ring, and not read yet */
 uint64_t copied_ns; /* when the tool was last woken because of a copy */
 uint32_t off;       /* set when detaching: nothing more is recorded */
 
@@ -153,6 +156,36 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 << 10);
 } news SEC(".maps");
+
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+/*
+ * Keeps the processor while a record of the ring is being written. The tool cannot read past such a
+ * record: on a busy machine its thread may get the processor back only after the ring is full.
+ */
+static __always_inline void hold(void)
+{
+	if (can_hold)
+		bpf_preempt_disable();
+}
+
+static __always_inline void let_go(void)
+{
+	if (can_hold)
+		bpf_preempt_enable();
+}
+
+/* Sends a record; false if there is no room for it. */
+static __always_inline bool output(const void *record, uint64_t size, uint64_t flags)
+{
+	long e;
+
+	hold();
+	e = bpf_ringbuf_output(&calls, (void *)record, size, flags);
+	let_go();
+	return !e;
+}
 
 /*
  * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it

@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/machine.h"
 #include "capture/ebpf/calls.h"
 #include "capture/ebpf/modules.h"
 
-/* x86-64's DWARF numbers; registers beyond these (vectors, flags) are ignored. */
-enum { GT_CFI_RSP = 7, GT_CFI_RETURN = 16, GT_CFI_REGISTERS = GT_PROBE_REGISTERS };
+/* DWARF's numbers, as base/machine.h has them; others (vectors, flags) are ignored. */
+enum { GT_CFI_RSP = GT_STACK, GT_CFI_RETURN = GT_RETURN, GT_CFI_REGISTERS = GT_PROBE_REGISTERS };
 
 enum gt_cfi_how {
 	GT_CFI_UNDEFINED,     /* unknown */

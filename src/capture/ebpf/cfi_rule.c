@@ -11,6 +11,8 @@
 enum {
 	REMEMBERED_MAX = 16, /* compilers nest one or two */
 	EXPRESSION_MAX = 255,
+	NEGATE_RA_STATE_WITH_PC = 0x2c, /* arm64: the return address is signed from here on */
+	NEGATE_RA_STATE = 0x2d,
 };
 
 struct place {
@@ -196,6 +198,8 @@ static bool execute(struct run *r, struct gt_bytes *b)
 	default: break;
 	}
 	switch (byte) {
+	case NEGATE_RA_STATE_WITH_PC:
+	case NEGATE_RA_STATE: return GT_RECORD_IS_LOW; /* gt_code_address sees to it */
 	case DW_CFA_nop: return true;
 	case DW_CFA_GNU_args_size: gt_get_varint(b); return true;
 	case DW_CFA_advance_loc1: return advance(r, gt_get_fixed(b, 1));
@@ -229,10 +233,11 @@ static bool execute_all(struct run *r, struct gt_bytes b)
 /* Registers that no instruction mentions: what the ABI guarantees. */
 static void begin(struct state *s)
 {
-	static const uint8_t kept[] = { 3, 6, 12, 13, 14, 15 }; /* rbx, rbp, r12 to r15 */
+	static const uint8_t kept[] = GT_SAVED;
 
 	for (size_t i = 0; i < sizeof kept; i++)
-		s->registers[kept[i]].how = GT_CFI_SAME;
+		if (kept[i] != GT_CFI_RETURN || GT_RECORD_IS_LOW)
+			s->registers[kept[i]].how = GT_CFI_SAME;
 	s->registers[GT_CFI_RSP].how = GT_CFI_CFA_PLUS;
 }
 

@@ -122,6 +122,8 @@ static bool read_augmentation(struct shared *s, struct entry e, const char *lett
 				return false;
 			break;
 		case 'S': s->is_signal = true; break;
+		case 'B':
+		case 'G': break; /* arm64: how return addresses are signed, a tagged stack */
 		default: return false;
 		}
 	}

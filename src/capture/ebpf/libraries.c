@@ -30,6 +30,7 @@ enum {
 static const char *const folders[] = {
 	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
 	"/usr/local/lib", "/usr/local/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64",
+	"/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/local/lib/aarch64-linux-gnu",
 	"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/run/opengl-driver/lib",
 };
 /* clang-format on */

@@ -178,7 +178,7 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 		*detail ? ": " : "", detail);
 }
 
-int gt_privileges_drop(void)
+int gt_privileges_drop(uint64_t also)
 {
 	static const int needed[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
 				      CAP_CHECKPOINT_RESTORE };
@@ -188,7 +188,9 @@ int gt_privileges_drop(void)
 	if (syscall(SYS_capget, &head, now))
 		return -errno;
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		then[needed[i] / 32].permitted |= 1u << needed[i] % 32;
+		also |= UINT64_C(1) << needed[i];
+	then[0].permitted = (uint32_t)also;
+	then[1].permitted = (uint32_t)(also >> 32);
 	for (int i = 0; i < 2; i++) {
 		then[i].permitted &= now[i].permitted;
 		then[i].effective = then[i].permitted;

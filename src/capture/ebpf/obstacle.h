@@ -42,6 +42,6 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 
 /*
  * Drops all capabilities for good, except those needed to attach to further libraries and to
- * inspect processes and their files. 0 or -errno.
+ * inspect processes and their files, and those in `also`, a bit for each. 0 or -errno.
  */
-int gt_privileges_drop(void);
+int gt_privileges_drop(uint64_t also);

@@ -13,7 +13,7 @@ static const char *const signatures[GT_FN_COUNT] = {
 #undef ALSO
 };
 
-/* Structures passed by value. Those of more than two words are passed on the stack. */
+/* Structures passed by value: how those of more than two words are passed, a convention says. */
 static const struct {
 	const char *type;
 	unsigned words;
@@ -44,27 +44,41 @@ static unsigned words_of(const char *text)
 	return 1;
 }
 
-enum { REGISTERS = 6 }; /* that pass arguments */
+const struct gt_calling gt_callings[GT_CALLING_COUNT] = {
+	[GT_CALLING_X86_64] = { .registers = 6 },
+	[GT_CALLING_AARCH64] = { .registers = 8, .large_is_behind = true, .fills_in_order = true },
+};
 
-uint8_t gt_plan_where(enum gt_function_id function, unsigned argument)
+uint8_t gt_plan_where_by(const struct gt_calling *calling, enum gt_function_id function,
+			 unsigned argument)
 {
 	const char *at = signatures[function];
-	unsigned registers = 0, stack = 0, words, where = 0;
+	unsigned registers = 0, stack = 0, words, where = 0, behind = 0;
 
 	for (unsigned i = 0; i <= argument; i++) {
 		at = strchr(at + 1, '(');
 		if (!at)
 			return GT_PROBE_NONE;
 		words = words_of(at + 1);
-		if (words <= 2 && registers + words <= REGISTERS) {
+		behind = calling->large_is_behind && words > 2 ? GT_PROBE_BEHIND : 0;
+		if (behind)
+			words = 1;
+		if (words <= 2 && registers + words <= calling->registers) {
 			where = registers;
 			registers += words;
 		} else {
-			where = REGISTERS + stack;
+			where = calling->registers + stack;
 			stack += words;
+			if (calling->fills_in_order)
+				registers = calling->registers;
 		}
 	}
-	return (uint8_t)where;
+	return (uint8_t)(where | behind);
+}
+
+uint8_t gt_plan_where(enum gt_function_id function, unsigned argument)
+{
+	return gt_plan_where_by(&gt_callings[GT_CALLING_HERE], function, argument);
 }
 
 /* The index of an argument among the words kept. */
@@ -177,7 +191,7 @@ static void keep_layout(struct gt_plan *plan, enum gt_function_id function)
 static void keep_registers(struct gt_plan *plan, enum gt_function_id function)
 {
 	for (uint8_t i = 0; i < gt_functions[function].argc; i++)
-		if (gt_plan_where(function, i) < REGISTERS)
+		if (gt_plan_where(function, i) < GT_PROBE_ARGUMENTS)
 			keep_word(plan, function, i);
 }
 
@@ -189,6 +203,8 @@ static const struct {
 	{ "clSetMemObjectDestructorCallback", GT_OPENCL, GT_PROBE_ROWS },
 	{ "clSetContextDestructorCallback", GT_OPENCL, GT_PROBE_ROWS + 1 },
 	{ "clSetProgramReleaseCallback", GT_OPENCL, GT_PROBE_ROWS + 2 },
+	{ "clGetPlatformIDs", GT_OPENCL, GT_PROBE_ASKED + GT_ASKED_PLATFORMS },
+	{ "clGetPlatformInfo", GT_OPENCL, GT_PROBE_ASKED + GT_ASKED_PLATFORM_NAME },
 	{ "cuCtxSetCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_SET },
 	{ "cuCtxPushCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_PUSH },
 	{ "cuCtxPushCurrent_v2", GT_CUDA, GT_PROBE_CONTEXTS + 8 + GT_CURRENT_PUSH },
@@ -205,6 +221,52 @@ uint16_t gt_plan_unrecorded(enum gt_api api, const char *name)
 		if (unrecorded[i].api == api && !strcmp(unrecorded[i].name, name))
 			return unrecorded[i].cookie;
 	return 0;
+}
+
+struct gt_probe_row gt_plan_asked(enum gt_probe_asked asked)
+{
+	/* arguments are words of the same number */
+	struct gt_probe_row row = { .words = 4,
+				    .where = { 0, 1, 2, 3 },
+				    .effects = 1,
+				    .unless = { GT_PROBE_NONE },
+				    .array = GT_PROBE_NONE,
+				    .array_count = GT_PROBE_NONE,
+				    .array_room = GT_PROBE_NONE };
+
+	switch (asked) {
+	case GT_ASKED_PLATFORMS:
+		row.handle[0] = row.array = 1;
+		row.array_count = 2;
+		row.array_room = 0;
+		row.array_after = 1;
+		break;
+	case GT_ASKED_PLATFORM_NAME:
+		row.handle[0] = 3;
+		row.driver = 1;
+		for (row.copies = 0; row.copies < GT_PROBE_COPIES; row.copies++)
+			row.copy[row.copies] =
+				(struct gt_probe_copy){ 3, (uint8_t)(8 * row.copies), 8 };
+		break;
+	case GT_ASKED_COUNT: break;
+	}
+	return row;
+}
+
+/* The object whose driver is that of what an effect of an OpenCL call creates; 0: none. */
+static uint8_t object_of(struct gt_plan *plan, enum gt_function_id function,
+			 const struct gt_function *fn)
+{
+	enum gt_kind kind = (enum gt_kind)fn->kind;
+	bool is_address = kind == GT_SVM || gt_kinds[kind].family == GT_DEVICE_MEMORY;
+	uint8_t word;
+
+	if (fn->api != GT_OPENCL || fn->effect != GT_CREATE)
+		return 0;
+	if (fn->handle.from == GT_RET && !is_address)
+		return GT_PROBE_NONE;
+	word = fn->owner.from == GT_IN ? keep_word(plan, function, fn->owner.arg) : GT_PROBE_NONE;
+	return word == GT_PROBE_NONE ? 0 : word + 1;
 }
 
 /* Contexts are made current where they are created, and no longer are where they end. */
@@ -230,9 +292,11 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 		return false;
 	if (fn->code < fn->argc)
 		keep_copy(plan, function, fn->code, 0, 4);
-	do
+	do {
+		if (!plan->row.driver)
+			plan->row.driver = object_of(plan, function, fn);
 		plan_effect(plan, function, fn++);
-	while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
 	plan->row.current = change_of_current(&gt_functions[function]);
 	plan->row.door = gt_functions[function].api == GT_OPENCL ||
 					 gt_functions[function].api == GT_LEVELZERO ?

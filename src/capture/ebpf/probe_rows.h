@@ -7,7 +7,9 @@
 #include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
-enum { GT_PLAN_UNRECORDED = 8 }; /* functions of which something else matters: gt_plan_unrecorded */
+enum {
+	GT_PLAN_UNRECORDED = 10
+}; /* functions of which something else matters: gt_plan_unrecorded */
 
 /* How an argument is reconstructed in the tool. */
 enum gt_plan_how {
@@ -35,17 +37,36 @@ struct gt_plan {
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
 
 /*
- * The cookie of a function that is probed but not recorded, GT_PROBE_ROWS or higher; 0 for other
- * functions. It registers a callback which a release may run, or changes the current context.
+ * The cookie of a function that is probed but not recorded, GT_PROBE_ASKED or higher; 0 for other
+ * functions. It registers a callback which a release may run, changes the current context, or asks
+ * for what the tool wants to know, too.
  */
 uint16_t gt_plan_unrecorded(enum gt_api api, const char *name);
+/* What the BPF programs record of a question, whose row is GT_PROBE_ASKED + asked. */
+struct gt_probe_row gt_plan_asked(enum gt_probe_asked asked);
 
 /* The first arguments of a call as they were passed, as far as they are kept; their number. */
 uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_call *record,
 			   uint64_t argv[GT_ARGS_MAX]);
 
+/* How C passes arguments. */
+struct gt_calling {
+	uint8_t registers;
+	bool large_is_behind; /* structures of more than two words are passed by their address */
+	bool fills_in_order;  /* no register is used once an argument was passed on the stack */
+};
+enum { GT_CALLING_X86_64, GT_CALLING_AARCH64, GT_CALLING_COUNT };
+#if defined(__aarch64__)
+enum { GT_CALLING_HERE = GT_CALLING_AARCH64 };
+#else
+enum { GT_CALLING_HERE = GT_CALLING_X86_64 };
+#endif
+extern const struct gt_calling gt_callings[GT_CALLING_COUNT];
+
 /* Where an argument is passed, in the terms of gt_probe_row.where. */
 uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
+uint8_t gt_plan_where_by(const struct gt_calling *calling, enum gt_function_id function,
+			 unsigned argument);
 
 /* A record as a call. Points into itself and into the record. */
 struct gt_replica {

@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +17,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/mem.h"
 #include "calls.skel.h"
 #include "capture/ebpf/bpf_log.h"
+#include "capture/ebpf/links.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/unwind_tables.h"
 
@@ -31,7 +31,6 @@ enum {
 	FLAG_RETURN = 1,      /* BPF_F_UPROBE_MULTI_RETURN */
 	LOOP = 181,           /* BPF_FUNC_loop */
 	NEWS_BYTES = 1 << 20, /* some seconds of hundreds of processes a second */
-	CLOSERS = 64,         /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
 };
 
@@ -57,8 +56,7 @@ struct gt_probes {
 	bool has_python;
 	struct gt_plan *plans; /* GT_FN_COUNT */
 	struct gt_ring calls, news;
-	int *links; /* descriptors */
-	size_t link_count, link_room;
+	struct gt_links links;
 };
 
 /* The namespace of our pids; 0 for the initial one. */
@@ -82,6 +80,8 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->namespace = own_namespace();
 	s->rodata->own_pid = (uint32_t)getpid();
 	s->rodata->table = gt_functions_digest();
+	/* later than what it needs */
+	s->rodata->can_hold = p->way == GT_PROBES_SESSION;
 	s->rodata->frames_max =
 		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
 	s->rodata->has_python = p->has_python && options->frames;
@@ -92,6 +92,9 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 		bpf_map__set_max_entries(s->maps.shards, 1);
 		bpf_map__set_max_entries(s->maps.rules, 1);
 	}
+#if defined(__aarch64__)
+	s->rodata->code_bits = gt_code_address(UINT64_MAX >> 9);
+#endif
 	s->rodata->ring_wake = options->ring_bytes / 4;
 	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
@@ -206,12 +209,19 @@ static int fill_rows(struct gt_probes *p)
 {
 	int fd = bpf_map__fd(p->skeleton->maps.rows);
 
-	_Static_assert((int)GT_FN_COUNT <= (int)GT_PROBE_ROWS, "rows must fit the map");
+	_Static_assert((int)GT_FN_COUNT <= (int)GT_PROBE_ASKED, "rows must fit the map");
 	p->plans = gt_alloc(GT_FN_COUNT * sizeof *p->plans);
 	for (uint32_t i = 0; i < GT_FN_COUNT; i++)
 		if (gt_plan_make(&p->plans[i], (enum gt_function_id)i) &&
 		    bpf_map_update_elem(fd, &i, &p->plans[i].row, BPF_ANY))
 			return -errno;
+	for (uint32_t i = 0; i < GT_ASKED_COUNT; i++) {
+		struct gt_probe_row row = gt_plan_asked((enum gt_probe_asked)i);
+		uint32_t number = GT_PROBE_ASKED + i;
+
+		if (bpf_map_update_elem(fd, &number, &row, BPF_ANY))
+			return -errno;
+	}
 	return 0;
 }
 
@@ -242,8 +252,9 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	gt_bpf_log_begin();
 	p->unwinding = options->unwinding;
 	p->has_python = options->python;
+	/* where frames have their records at the low end, compilers write frame pointers */
 	if (p->unwinding == GT_UNWIND_AUTO &&
-	    (!options->frames ||
+	    (!options->frames || GT_RECORD_IS_LOW ||
 	     libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)LOOP, NULL) != 1))
 		p->unwinding = GT_UNWIND_FP;
 	e = load_best(p, options);
@@ -283,6 +294,9 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 void gt_probes_stop(struct gt_probes *p)
 {
 	__atomic_store_n(&p->skeleton->bss->off, 1, __ATOMIC_RELAXED);
+	/* the processes are let go while we write the end of their traces */
+	if (p->way != GT_PROBES_PERF)
+		gt_links_begin_close(&p->links);
 }
 
 /*
@@ -307,49 +321,14 @@ static void leave_to_child(void)
 	_exit(0);
 }
 
-struct closing {
-	const int *links;
-	size_t count;
-	_Atomic size_t next;
-};
-
-static void *close_some(void *context)
-{
-	struct closing *c = context;
-	size_t i;
-
-	while ((i = atomic_fetch_add(&c->next, 1)) < c->count)
-		close(c->links[i]);
-	return NULL;
-}
-
-/*
- * To close a link, the kernel waits until no processor can be in its programs any more: 30 to 80
- * ms. Threads that close links at the same time wait at the same time.
- */
-static void close_links(const struct gt_probes *p)
-{
-	struct closing c = { .links = p->links, .count = p->link_count };
-	pthread_t threads[CLOSERS];
-	size_t started = 0;
-
-	while (started < CLOSERS && started + 1 < c.count &&
-	       !pthread_create(&threads[started], NULL, close_some, &c))
-		started++;
-	close_some(&c);
-	while (started)
-		pthread_join(threads[--started], NULL);
-}
-
 void gt_probes_free(struct gt_probes *p)
 {
-	if (p->way == GT_PROBES_PERF && p->link_count)
+	if (p->way == GT_PROBES_PERF && p->links.count)
 		leave_to_child();
-	close_links(p);
+	gt_links_close(&p->links);
 	gt_ring_close(&p->calls);
 	gt_ring_close(&p->news);
 	calls_bpf__destroy(p->skeleton);
-	free(p->links);
 	free(p->plans);
 	free(p);
 }
@@ -469,8 +448,7 @@ static int attach_multi(struct gt_probes *p, const char *path, const struct gt_p
 			close(fds[i]);
 			continue;
 		}
-		GT_GROW(p->links, p->link_count, p->link_room);
-		p->links[p->link_count++] = fds[i];
+		gt_links_add(&p->links, fds[i]);
 	}
 	free(offsets);
 	free(cookies);
@@ -507,7 +485,7 @@ static int link_perf(const struct gt_probes *p, int type, bool at_return, const 
 static int attach_perf(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
 		       size_t count)
 {
-	size_t before = p->link_count;
+	size_t before = p->links.count;
 	int type = uprobe_type();
 
 	if (type < 0)
@@ -517,12 +495,10 @@ static int attach_perf(struct gt_probes *p, const char *path, const struct gt_pr
 		int fd = link_perf(p, type, i < count, path, &points[i % count]);
 
 		if (fd < 0) {
-			while (p->link_count > before)
-				close(p->links[--p->link_count]);
+			gt_links_cut(&p->links, before);
 			return fd;
 		}
-		GT_GROW(p->links, p->link_count, p->link_room);
-		p->links[p->link_count++] = fd;
+		gt_links_add(&p->links, fd);
 	}
 	return 0;
 }
@@ -543,6 +519,7 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 		if (p->way == GT_PROBES_SESSION || points[i].row < GT_PROBE_ROWS)
 			wanted[n++] = points[i];
 	e = !n                       ? 0 :
+	    p->links.is_closing      ? -ECANCELED :
 	    p->way == GT_PROBES_PERF ? attach_perf(p, path, wanted, n) :
 				       attach_multi(p, path, wanted, n);
 	free(wanted);
@@ -555,6 +532,11 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 struct gt_ring *gt_probes_calls(struct gt_probes *p)
 {
 	return &p->calls;
+}
+
+uint64_t *gt_probes_backlog(struct gt_probes *p)
+{
+	return &p->skeleton->bss->backlog;
 }
 
 struct gt_ring *gt_probes_news(struct gt_probes *p)

@@ -94,6 +94,8 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 /* The rings of calls (readable when it fills up) and of news about processes. */
 struct gt_ring *gt_probes_calls(struct gt_probes *p);
 struct gt_ring *gt_probes_news(struct gt_probes *p);
+/* Where the programs read how many bytes of calls wait outside the ring. */
+uint64_t *gt_probes_backlog(struct gt_probes *p);
 
 /* How stacks are unwound here: never GT_UNWIND_AUTO if the kernel cannot. */
 enum gt_unwinding gt_probes_unwinding(const struct gt_probes *p);

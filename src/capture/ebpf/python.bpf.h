@@ -11,16 +11,6 @@
 
 #include "python_records.h"
 
-/* Of the kernel's structures; the suffix keeps it apart from the other definition. */
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct thread_struct {
-	unsigned long fsbase;
-};
-struct task_struct___python {
-	struct thread_struct thread;
-};
-#pragma clang attribute pop
-
 enum {
 	PYTHON_WORDS = 32,    /* room for those of a code object */
 	PYTHON_WINDOW = 256,  /* words of the frames' memory, … */
@@ -102,7 +92,7 @@ struct {
 
 static __always_inline bool is_python_pointer(uint64_t word)
 {
-	return word >= 4096 && word < 1ull << 47 && !(word & 7);
+	return word >= 4096 && word < USER_END && !(word & 7);
 }
 
 static __always_inline uint64_t python_word(uint64_t from)
@@ -130,7 +120,7 @@ static __always_inline uint64_t python_state_by_key(const struct gt_probe_python
 	/* a flag, which is 1, and the key */
 	if ((uint32_t)tss != 1 || key >= PYTHON_KEYS)
 		return PYTHON_WRONG_KEY;
-	block = python_word(t->thread + row->specific + 8 * (key / PYTHON_KEYS_IN_BLOCK));
+	block = python_word(t->thread + (int64_t)row->specific + 8 * (key / PYTHON_KEYS_IN_BLOCK));
 	if (!block)
 		return 0;
 	t->slot = block + 16 * (key % PYTHON_KEYS_IN_BLOCK) + 8;
@@ -205,7 +195,7 @@ static __always_inline uint64_t python_frame(const struct gt_probe_python *row,
 {
 	uint64_t frame, state;
 
-	t->thread = BPF_CORE_READ((struct task_struct___python *)task, thread.fsbase);
+	t->thread = thread_pointer_of(task);
 	state = row->layout.key ? python_state_by_key(row, t) : PYTHON_WRONG_KEY;
 	/* the list is slower to search, but its place is published: the key may have moved */
 	if (row->layout.threads && state &&
@@ -311,6 +301,7 @@ static __always_inline void fill_python_code(const struct gt_probe_python *row,
 /* Sends a code object's texts in a record with room for `room` bytes of lines. */
 #define SEND_PYTHON_CODE(room)                                                                     \
 	({                                                                                         \
+		hold();                                                                            \
 		struct {                                                                           \
 			struct gt_probe_python_code code;                                          \
 			uint8_t lines[room];                                                       \
@@ -328,6 +319,7 @@ static __always_inline void fill_python_code(const struct gt_probe_python *row,
 			}                                                                          \
 			bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);                                   \
 		}                                                                                  \
+		let_go();                                                                          \
 		w != 0;                                                                            \
 	})
 
@@ -493,10 +485,10 @@ __attribute__((noinline)) int send_python_stack(uint64_t begun_ns)
 	count = t->stack.count;
 	if (!count || count > GT_PROBE_FRAMES)
 		return 0;
-	bpf_ringbuf_output(&calls, &t->stack,
-			   sizeof t->stack + WITHIN(count, GT_PROBE_FRAMES + 1) *
-						     sizeof(struct gt_probe_python_frame),
-			   BPF_RB_NO_WAKEUP);
+	output(&t->stack,
+	       sizeof t->stack +
+		       WITHIN(count, GT_PROBE_FRAMES + 1) * sizeof(struct gt_probe_python_frame),
+	       BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -509,8 +501,8 @@ static __always_inline void meet_python(struct pt_regs *ctx, uint32_t pid, uint3
 	if (!e || bpf_map_lookup_elem(&pythons, &pid))
 		return;
 	python = e->python;
-	python.runtime += ctx->rip - e->function;
-	python.code_type += ctx->rip - e->function;
+	python.runtime += REGISTER_ADDRESS(ctx) - e->function;
+	python.code_type += REGISTER_ADDRESS(ctx) - e->function;
 	bpf_map_update_elem(&pythons, &pid, &python, BPF_NOEXIST);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "capture/ebpf/modules.h"
 
 /* The file is foreign: every number in it is checked, and loops are bounded. */
@@ -146,13 +147,21 @@ static unsigned version_of(const struct symbols *s)
 	return 0;
 }
 
-/* glibc describes its own structures for debuggers: bits, number, offset. */
-static uint32_t read_specific(const struct symbols *s)
+/*
+ * glibc describes its own structures for debuggers: bits, number, offset; bytes. The thread pointer
+ * points to the structure or, where GT_THREAD_IS_BEFORE, to its end.
+ */
+static int32_t read_specific(const struct symbols *s)
 {
 	uint64_t at = find_symbol(s, "_thread_db_pthread_specific");
-	uint32_t field[3];
+	uint64_t size_at = find_symbol(s, "_thread_db_sizeof_pthread");
+	uint32_t field[3], size = 0;
 
-	return at && read_at(s, at, field, sizeof field) && field[2] < 65536 ? field[2] : 0;
+	if (GT_THREAD_IS_BEFORE && !(size_at && read_at(s, size_at, &size, sizeof size)))
+		return 0;
+	if (!at || !read_at(s, at, field, sizeof field) || field[2] >= 65536 || size >= 65536)
+		return 0;
+	return (int32_t)field[2] - (int32_t)size;
 }
 
 /* Modules in libraries call one of these when they are imported. */
@@ -240,7 +249,7 @@ uint32_t gt_python_code_bytes(const struct gt_python_layout *l)
 }
 
 bool gt_python_image_row(struct gt_probe_python *row, const struct gt_python_image *p,
-			 uint64_t bias, uint32_t specific)
+			 uint64_t bias, int32_t specific)
 {
 	*row = (struct gt_probe_python){
 		.runtime = p->runtime + bias,
@@ -260,7 +269,7 @@ bool gt_python_row(struct gt_probe_python *row, const struct gt_modules *m)
 {
 	uint64_t bias = 0;
 	const struct gt_python_image *p = gt_python_find(m, &bias);
-	uint32_t specific = 0;
+	int32_t specific = 0;
 
 	for (size_t i = 0; i < m->count && !specific; i++)
 		specific = m->list[i].gone ? 0 : m->list[i].image->python.specific;

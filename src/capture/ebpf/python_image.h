@@ -21,8 +21,8 @@ struct gt_python_image {
 	struct {
 		uint64_t function, offset; /* in the file; 0: none */
 	} entries[2];
-	bool is_probed;    /* these are */
-	uint32_t specific; /* of a C library: see struct gt_probe_python; 0: it is none */
+	bool is_probed;   /* these are */
+	int32_t specific; /* of a C library: see struct gt_probe_python; 0: it is none */
 };
 
 /* Fills in image->python; its segments are known. */
@@ -34,6 +34,6 @@ const struct gt_python_image *gt_python_find(const struct gt_modules *modules, u
 uint32_t gt_python_code_bytes(const struct gt_python_layout *layout);
 /* The same with the addresses of a file; `specific` is that of the C library. */
 bool gt_python_image_row(struct gt_probe_python *row, const struct gt_python_image *image,
-			 uint64_t bias, uint32_t specific);
+			 uint64_t bias, int32_t specific);
 /* For the BPF programs; false: there is none, or no C library that we know. */
 bool gt_python_row(struct gt_probe_python *row, const struct gt_modules *modules);

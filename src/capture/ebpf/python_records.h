@@ -21,7 +21,7 @@ enum {
 struct gt_probe_python {
 	uint64_t runtime, code_type;
 	/* in a thread's control block: pointers to blocks of its specific data (glibc) */
-	uint32_t specific;
+	int32_t specific;                 /* from the thread pointer on */
 	uint32_t frame_bytes, code_bytes; /* how much is read of a frame, of a code object */
 	struct gt_python_layout layout;
 };

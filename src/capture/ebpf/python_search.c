@@ -11,12 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-enum {
-	SPECIFIC = 1296
-}; /* where glibc has had a thread's specific data, in every version so far */
 
 /* Has the programs that start this Python later found when they do. */
 static void probe_image(struct gt_python_search *s, struct gt_image *image, uint32_t pid)
@@ -30,7 +27,7 @@ static void probe_image(struct gt_python_search *s, struct gt_image *image, uint
 
 	if (p->is_probed || p->is_unsupported || !p->has_python ||
 	    s->entries + 2 > GT_PROBE_PYTHON_ENTRIES ||
-	    !gt_python_image_row(&entry.python, p, 0, SPECIFIC))
+	    !gt_python_image_row(&entry.python, p, 0, GT_THREAD_SPECIFIC))
 		return;
 	p->is_probed = true;
 	fd = open(gt_image_path(image, pid), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

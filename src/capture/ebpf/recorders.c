@@ -18,7 +18,7 @@
 
 #define NAME "libgputrack.so"
 
-enum { POINTS = 2 };
+enum { POINTS = 3 };
 
 /* What a recorder's file says. */
 struct found {
@@ -47,6 +47,7 @@ static void take_symbol(struct found *f, Elf *elf, const char *name, const GElf_
 		uint16_t cookie;
 	} taps[POINTS] = {
 		{ "gt_tap_opened", GT_PROBE_TAP_OPENED },
+		{ "gt_tap_begin", GT_PROBE_TAP_BEGIN },
 		{ "gt_tap_call", GT_PROBE_TAP_CALL },
 	};
 	GElf_Phdr head;
@@ -188,13 +189,17 @@ void gt_recorders_scan(struct gt_recorders *r, uint32_t pid)
 	gt_mappings_fini(&maps);
 }
 
+bool gt_recorder_is_likely(const char *path)
+{
+	return gt_text_begins(gt_path_name(path), NAME);
+}
+
 void gt_recorders_hear(struct gt_recorders *r, uint32_t pid, const struct gt_mapping *m)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->files[i].ino == m->inode)
 			return;
-	if (gt_text_begins(gt_path_name(m->path), NAME))
-		gt_recorders_scan(r, pid);
+	gt_recorders_scan(r, pid);
 }
 
 void gt_recorders_everywhere(struct gt_recorders *r)

@@ -27,7 +27,9 @@ struct gt_recorders {
 void gt_recorders_installed(struct gt_recorders *r, const char *path);
 /* Probes the recorder of a process, if it has one and it is new, and asks it for its doors. */
 void gt_recorders_scan(struct gt_recorders *r, uint32_t pid);
-/* A process has mapped a file, which may be a recorder that is new. */
+/* By the name of its file. */
+bool gt_recorder_is_likely(const char *path);
+/* A process has mapped such a file, which may be new. */
 void gt_recorders_hear(struct gt_recorders *r, uint32_t pid, const struct gt_mapping *m);
 /* gt_recorders_scan for every process. */
 void gt_recorders_everywhere(struct gt_recorders *r);

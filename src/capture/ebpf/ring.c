@@ -60,23 +60,47 @@ static const void *whole(struct gt_ring *r, size_t at, size_t size)
 	return r->pieces;
 }
 
-bool gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context)
+enum gt_ring_next gt_ring_peek(struct gt_ring *r, uint64_t end, const void **record, size_t *size)
 {
-	uint64_t at = *r->consumer, end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
-
-	while (at < end) {
-		size_t offset = at & (r->size - 1);
+	while (*r->consumer < end) {
+		size_t offset = *r->consumer & (r->size - 1);
 		uint32_t head =
 			__atomic_load_n((const uint32_t *)(r->data + offset), __ATOMIC_ACQUIRE);
-		size_t size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
+		*size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		if (head & BPF_RINGBUF_BUSY_BIT)
-			return false;
-		if (!(head & BPF_RINGBUF_DISCARD_BIT))
-			each(context, whole(r, (offset + BPF_RINGBUF_HDR_SZ) & (r->size - 1), size),
-			     size);
-		at += (size + BPF_RINGBUF_HDR_SZ + 7) & ~(uint64_t)7;
-		__atomic_store_n(r->consumer, at, __ATOMIC_RELEASE);
+			return GT_RING_BUSY;
+		if (!(head & BPF_RINGBUF_DISCARD_BIT)) {
+			*record = whole(r, (offset + BPF_RINGBUF_HDR_SZ) & (r->size - 1), *size);
+			return GT_RING_RECORD;
+		}
+		gt_ring_release(r, *size);
 	}
-	return true;
+	return GT_RING_EMPTY;
+}
+
+void gt_ring_release(struct gt_ring *r, size_t size)
+{
+	uint64_t next = *r->consumer + ((size + BPF_RINGBUF_HDR_SZ + 7) & ~(uint64_t)7);
+
+	__atomic_store_n(r->consumer, next, __ATOMIC_RELEASE);
+}
+
+uint64_t gt_ring_end(const struct gt_ring *r)
+{
+	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
+}
+
+bool gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context)
+{
+	uint64_t end = gt_ring_end(r);
+	enum gt_ring_next next;
+	const void *record;
+	size_t size;
+
+	while ((next = gt_ring_peek(r, end, &record, &size)) == GT_RING_RECORD) {
+		each(context, record, size);
+		gt_ring_release(r, size);
+	}
+	return next == GT_RING_EMPTY;
 }

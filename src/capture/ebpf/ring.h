@@ -25,6 +25,16 @@ struct gt_ring {
 int gt_ring_open(struct gt_ring *r, int map_fd, size_t size);
 void gt_ring_close(struct gt_ring *r);
 
+/* The kernel's position. */
+uint64_t gt_ring_end(const struct gt_ring *r);
+
+enum gt_ring_next { GT_RING_EMPTY, GT_RING_BUSY, GT_RING_RECORD };
+
+/* The next record before position `end`: none, one that is still being written, or *record. */
+enum gt_ring_next gt_ring_peek(struct gt_ring *r, uint64_t end, const void **record, size_t *size);
+/* Frees the space of that record. */
+void gt_ring_release(struct gt_ring *r, size_t size);
+
 typedef void gt_ring_fn(void *context, const void *record, size_t size);
 
 /*

@@ -56,7 +56,8 @@ void gt_traced_name(struct gt_traced *p, const char *thread)
 	snprintf(p->name, sizeof p->name, "%s", slash ? slash + 1 : thread);
 }
 
-static void write_link(const struct gt_traced *p, const char *key, const char *file)
+static void write_link(const struct gt_traced *p, struct gt_writer *w, const char *key,
+		       const char *file)
 {
 	char link[64], path[PATH_MAX];
 	ssize_t n;
@@ -64,29 +65,29 @@ static void write_link(const struct gt_traced *p, const char *key, const char *f
 	snprintf(link, sizeof link, "/proc/%u/%s", p->pid, file);
 	n = readlink(link, path, sizeof path);
 	if (n > 0)
-		gt_writer_info(p->writer, key, path, (size_t)n);
+		gt_writer_info(w, key, path, (size_t)n);
 }
 
-static void write_text(const struct gt_traced *p, const char *key, const char *text)
+static void write_text(struct gt_writer *w, const char *key, const char *text)
 {
 	if (*text)
-		gt_writer_info(p->writer, key, text, strlen(text));
+		gt_writer_info(w, key, text, strlen(text));
 }
 
-static void write_identity(const struct gt_traced *p)
+static void write_identity(const struct gt_traced *p, struct gt_writer *w)
 {
 	char uid[16] = "";
 
 	if (p->who.uid != GT_UID_UNKNOWN)
 		snprintf(uid, sizeof uid, "%u", p->who.uid);
-	write_text(p, "uid", uid);
-	write_text(p, "user", p->who.user);
-	write_text(p, "container", p->who.container);
+	write_text(w, "uid", uid);
+	write_text(w, "user", p->who.user);
+	write_text(w, "container", p->who.container);
 	if (*p->who.pod)
-		write_text(p, "pod", *p->who.host ? p->who.host : p->who.pod);
+		write_text(w, "pod", *p->who.host ? p->who.host : p->who.pod);
 }
 
-static void write_info(const struct gt_traced *p, const struct gt_traced_place *place)
+void gt_traced_describe(const struct gt_traced *p, struct gt_writer *w, uint32_t stack_depth)
 {
 	static const char how[] = "attach";
 	struct utsname system;
@@ -94,27 +95,27 @@ static void write_info(const struct gt_traced *p, const struct gt_traced_place *
 	ssize_t n;
 	int fd;
 
-	write_link(p, "program", "exe");
+	write_link(p, w, "program", "exe");
 	snprintf(path, sizeof path, "/proc/%u/cmdline", p->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof text);
 	if (fd >= 0)
 		close(fd);
 	if (n > 0)
-		gt_writer_info(p->writer, "command", text, (size_t)n);
+		gt_writer_info(w, "command", text, (size_t)n);
 	else
-		gt_writer_info(p->writer, "command", p->name, strlen(p->name));
-	write_link(p, "directory", "cwd");
-	write_identity(p);
+		gt_writer_info(w, "command", p->name, strlen(p->name));
+	write_link(p, w, "directory", "cwd");
+	write_identity(p, w);
 	if (!uname(&system))
-		gt_writer_info(p->writer, "host", system.nodename, strlen(system.nodename));
-	gt_writer_info(p->writer, "boot", gt_boot_id(), strlen(gt_boot_id()));
+		gt_writer_info(w, "host", system.nodename, strlen(system.nodename));
+	gt_writer_info(w, "boot", gt_boot_id(), strlen(gt_boot_id()));
 	if (p->is_late)
-		gt_writer_info(p->writer, "late", "1", 1);
-	gt_writer_info(p->writer, "capture", how, sizeof how - 1);
-	snprintf(text, sizeof text, "%u", place->stack_depth);
-	gt_writer_info(p->writer, "stack_depth", text, strlen(text));
-	gt_writer_info(p->writer, "gputrack", GT_VERSION, strlen(GT_VERSION));
+		gt_writer_info(w, "late", "1", 1);
+	gt_writer_info(w, "capture", how, sizeof how - 1);
+	snprintf(text, sizeof text, "%u", stack_depth);
+	gt_writer_info(w, "stack_depth", text, strlen(text));
+	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
 
 static void look(struct gt_traced *p)
@@ -163,7 +164,7 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 	int e = gt_writer_open_in(&p->writer, place->folder, &options);
 
 	if (!e)
-		write_info(p, place);
+		gt_traced_describe(p, p->writer, place->stack_depth);
 	return e;
 }
 
@@ -205,17 +206,29 @@ void gt_traced_pool(struct gt_traced *p, struct gt_lane *lane, const struct gt_p
 		write_pool(lane, pool);
 }
 
-void gt_traced_exit(struct gt_traced *p, int status)
+static void write_exit(struct gt_writer *w, int status)
 {
 	char text[16];
 
+	snprintf(text, sizeof text, "%d",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	gt_writer_info(w, WIFSIGNALED(status) ? "signal" : "exit_status", text, strlen(text));
+}
+
+void gt_traced_exit(struct gt_traced *p, int status)
+{
 	if (!p->writer)
 		return;
 	write_last_pools(p);
-	snprintf(text, sizeof text, "%d",
-		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	gt_writer_info(p->writer, WIFSIGNALED(status) ? "signal" : "exit_status", text,
-		       strlen(text));
+	write_exit(p->writer, status);
+}
+
+void gt_traced_describe_end(const struct gt_traced *p, struct gt_writer *w)
+{
+	if (p->has_exited)
+		write_exit(w, p->exit_code);
+	else
+		gt_writer_info(w, p->has_execed ? "exec" : "went_on", "1", 1);
 }
 
 void gt_traced_let_go(struct gt_traced *p)

@@ -19,6 +19,9 @@ struct gt_traced_place {
 };
 /* Opens the trace in the folder and describes the process in it. The place must outlive it. */
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place);
+/* Describes the process in a trace that somebody else writes, and how it ended. */
+void gt_traced_describe(const struct gt_traced *p, struct gt_writer *w, uint32_t stack_depth);
+void gt_traced_describe_end(const struct gt_traced *p, struct gt_writer *w);
 /* Records how it ended; `status` as from waitpid. */
 void gt_traced_exit(struct gt_traced *p, int status);
 /* Records that it continued when tracing ended. */

@@ -40,6 +40,8 @@ static uint16_t inferred_place(const struct gt_call *call, enum gt_function_id r
 		place = gt_places_device(
 			p->places,
 			gt_contexts_device(&p->contexts, row, replica->current, replica->words));
+	else if (gt_functions[row].api == GT_OPENCL)
+		place = gt_platforms_place(&p->platforms, replica->current);
 	if (place && p->writer && !(p->places_written >> place & 1)) {
 		const struct gt_place_entry *entry = gt_places_get(p->places, place);
 

@@ -12,13 +12,17 @@
 #include "base/mem.h"
 #include "base/process.h"
 
-enum { DRAINS_MAX = 16 };
+enum {
+	DRAINS_MAX = 16,
+	BACKLOG = 4, /* times the ring's size may wait in our own memory */
+};
 
 /* Ends the process's trace and forgets the process. */
 static void end(struct gt_tracer *t, struct gt_traced *p)
 {
 	struct gt_process_state state;
 
+	t->ended[t->ended_count++ % GT_TRACER_ENDED] = p->pid;
 	gt_traced_set_remove(&t->processes, p);
 	if (t->last == p)
 		t->last = NULL;
@@ -36,6 +40,11 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 	gt_traced_free(p);
 }
 
+static bool is_target(const struct gt_tracer *t, const struct gt_traced *p, uint32_t pid)
+{
+	return p || gt_probes_has_target(t->probes, pid);
+}
+
 static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
 {
 	struct gt_tracer *t = context;
@@ -44,11 +53,13 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 	if (p)
 		p->modules.is_stale = true;
 	gt_parents_stale(&t->parents, pid);
-	if (gt_python_is_likely(mapping->path) && (p || gt_probes_has_target(t->probes, pid)))
+	if (gt_python_is_likely(mapping->path) && is_target(t, p, pid))
 		gt_python_search(&t->pythons, pid);
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
-	gt_recorders_hear(&t->recorders, pid, mapping);
+	if (gt_recorder_is_likely(mapping->path) &&
+	    (t->options.probes.everyone || is_target(t, p, pid)))
+		gt_recorders_hear(&t->recorders, pid, mapping);
 	if (gt_libraries_api(&t->libraries, mapping->path) >= 0)
 		gt_libraries_hear(&t->libraries, pid, mapping);
 }
@@ -164,7 +175,15 @@ static void take_call(void *context, const void *record, size_t size)
 		take_python(t, record, size);
 		return;
 	}
-	if (!gt_probe_call_is_whole(c, size) || !(plan = gt_probes_plan(t->probes, c->row)))
+	if (!gt_probe_call_is_whole(c, size))
+		return;
+	if (c->row >= GT_PROBE_ASKED && !c->unfinished) {
+		p = process_of(t, c->pid, c->start, c->exec, c->tid);
+		gt_platforms_take(&p->platforms, &t->places, c, gt_probe_call_array(c));
+		return;
+	}
+	plan = gt_probes_plan(t->probes, c->row);
+	if (!plan)
 		return;
 	p = process_of(t, c->pid, c->start, c->exec, c->tid);
 	if (!p->is_wanted && !p->is_unwanted)
@@ -196,6 +215,12 @@ static void take_call(void *context, const void *record, size_t size)
 	gt_traced_events(p, &replica, c->tid, &t->options.listener);
 }
 
+static bool drain_calls(struct gt_tracer *t)
+{
+	return t->backlog ? gt_backlog_drain(t->backlog, take_call, t) :
+			    gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+}
+
 /* Handles new mappings; where the kernel does not report them, searches once a second. */
 static void look_for_libraries(struct gt_tracer *t)
 {
@@ -207,6 +232,7 @@ static void look_for_libraries(struct gt_tracer *t)
 		t->looked_ns = now;
 		look_everywhere(t);
 	}
+	gt_tracer_drop_others(t);
 	gt_libraries_scan_queued(&t->libraries, on_scanned, t);
 }
 
@@ -236,13 +262,13 @@ static void end_threads(struct gt_tracer *t)
  */
 static bool take_all(struct gt_tracer *t)
 {
-	struct gt_ring *news = gt_probes_news(t->probes), *calls = gt_probes_calls(t->probes);
+	struct gt_ring *news = gt_probes_news(t->probes);
 	uint64_t known;
 
 	for (int i = 0; i < DRAINS_MAX; i++) {
 		gt_ring_drain(news, gt_tracer_take_news, t);
 		known = *news->consumer;
-		if (!gt_ring_drain(calls, take_call, t))
+		if (!drain_calls(t))
 			return false;
 		if (*news->consumer == known)
 			return true;
@@ -268,7 +294,7 @@ void gt_tracer_drain(struct gt_tracer *t)
 	/* first: a call may come from a library mapped a moment ago */
 	if (!t->stopped)
 		look_for_libraries(t);
-	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+	drain_calls(t);
 	if (take_all(t)) {
 		end_threads(t);
 		end_those_over(t);
@@ -288,11 +314,22 @@ static int watch(int epoll, int fd)
 
 void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds)
 {
+	struct gt_ring *calls = gt_probes_calls(t->probes);
 	struct epoll_event events[2];
 
+	/* not before: a thread that is started early keeps the privileges that we drop */
+	if (!t->has_waited && gt_backlog_start(&t->backlog, calls, BACKLOG * calls->size,
+					       gt_probes_backlog(t->probes)))
+		t->backlog = NULL;
+	t->has_waited = true;
 	/* libraries that are to be probed do not wait: their first calls are missed */
 	epoll_wait(t->epoll, events, 2,
 		   t->libraries.queue_count || t->libraries.heard_count ? 0 : (int)milliseconds);
+}
+
+int gt_tracer_fd(const struct gt_tracer *t)
+{
+	return t->epoll;
 }
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
@@ -356,6 +393,7 @@ void gt_tracer_stop(struct gt_tracer *t)
 		take_mappings(t);
 	else
 		look_everywhere(t);
+	gt_tracer_drop_others(t);
 	gt_libraries_end(&t->libraries, on_missed, t);
 	/* twice: a record may have been incomplete the first time */
 	gt_tracer_drain(t);
@@ -372,6 +410,8 @@ void gt_tracer_free(struct gt_tracer *t)
 	if (t->epoll >= 0)
 		close(t->epoll);
 	gt_mapwatch_close(&t->mapwatch);
+	if (t->backlog)
+		gt_backlog_stop(t->backlog);
 	gt_tracer_stacks_fini(&t->stacks);
 	gt_probes_free(t->probes);
 	gt_libraries_fini(&t->libraries);

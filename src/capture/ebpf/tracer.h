@@ -38,6 +38,7 @@ struct gt_traced {
 	struct gt_identity who;
 	struct gt_modules modules;
 	struct gt_contexts contexts;
+	struct gt_platforms platforms;
 	struct gt_places *places; /* of all processes */
 	uint64_t places_written;  /* to its trace: a bit for each */
 	struct gt_writer *writer; /* NULL: it has made no call yet, or nothing is recorded */
@@ -68,6 +69,7 @@ struct gt_traced {
 	bool has_moved;                               /* one was no longer where it was */
 	struct gt_space *space; /* its code, as the BPF programs know it; NULL: they do not */
 	uint32_t space_looks;   /* how often its modules had been read then */
+	uint64_t space_ns;      /* when it was told */
 	struct gt_traced *next;
 };
 
@@ -124,6 +126,8 @@ void gt_tracer_find_pythons(struct gt_tracer *t, const char *program);
 void gt_tracer_drain(struct gt_tracer *t);
 /* Waits until there is enough to drain, or until the timeout. */
 void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds);
+/* The descriptor that it waits at, for those who wait at others too; then gt_tracer_wait for 0. */
+int gt_tracer_fd(const struct gt_tracer *t);
 /* Stops recording, and drains what was recorded. */
 void gt_tracer_stop(struct gt_tracer *t);
 /* False also if the kernel refused the walk of Python's frames. */

@@ -3,6 +3,7 @@
 #include "capture/ebpf/tracer_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -62,6 +63,7 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 	} else {
 		gt_modules_inherit(&p->modules, &parent->modules);
 		gt_tracer_stacks_fork(parent, p);
+		p->platforms = parent->platforms;
 		memcpy(p->name, parent->name, sizeof p->name);
 		p->is_wanted = parent->is_wanted && !t->options.probes.no_children;
 	}
@@ -169,4 +171,37 @@ void gt_tracer_take_news(void *context, const void *record, size_t size)
 			t->threads_over |= gt_traced_thread_end(p, e->tid);
 		break;
 	}
+}
+
+/* Also true of one that has ended: the library it has mapped may be that of the next. */
+static bool is_followed(const struct gt_tracer *t, uint32_t pid)
+{
+	size_t count = t->ended_count < GT_TRACER_ENDED ? t->ended_count : GT_TRACER_ENDED;
+
+	for (size_t i = 0; i < count; i++)
+		if (t->ended[i] == pid)
+			return true;
+	return gt_probes_has_target(t->probes, pid) || gt_traced_set_by_pid(&t->processes, pid);
+}
+
+void gt_tracer_drop_others(struct gt_tracer *t)
+{
+	struct gt_libraries *l = &t->libraries;
+	size_t heard = 0, queued = 0;
+
+	if (t->options.probes.everyone || (!l->heard_count && !l->queue_count))
+		return;
+	/* children that are new are known from there */
+	gt_ring_drain(gt_probes_news(t->probes), gt_tracer_take_news, t);
+	for (size_t i = 0; i < l->heard_count; i++) {
+		if (is_followed(t, l->heard[i].pid))
+			l->heard[heard++] = l->heard[i];
+		else
+			free(l->heard[i].mapping.path);
+	}
+	l->heard_count = heard;
+	for (size_t i = 0; i < l->queue_count; i++)
+		if (is_followed(t, l->queue[i]))
+			l->queue[queued++] = l->queue[i];
+	l->queue_count = queued;
 }

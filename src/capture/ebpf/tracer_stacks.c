@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 #include "capture/ebpf/probe_rows.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
@@ -113,6 +114,7 @@ static void prepare(struct gt_tracer_stacks *s, struct gt_traced *p)
 		return;
 	p->space = gt_space_update(s->tables, p->space, &p->modules, &user);
 	p->space_looks = p->modules.looks;
+	p->space_ns = gt_now_ns();
 }
 
 void gt_tracer_stacks_prepare(struct gt_tracer_stacks *s, struct gt_traced *p)
@@ -133,12 +135,14 @@ void gt_tracer_stacks_end(struct gt_tracer_stacks *s, struct gt_traced *p)
 }
 
 /* A copy came because the tables lack something. */
-static void complete(struct gt_tracer_stacks *s, struct gt_traced *p, enum gt_walk_end why,
+static void complete(struct gt_tracer_stacks *s, struct gt_traced *p, const struct gt_probe_call *c,
 		     const uint64_t *frames, size_t count)
 {
 	const struct gt_mapped *at = NULL;
 
-	if (why == GT_WALK_SPACE && p->space_looks == p->modules.looks) {
+	/* unless it was sent before they were told: thousands of those may have been waiting */
+	if (c->walk == GT_WALK_SPACE && p->space_looks == p->modules.looks &&
+	    c->ended_ns > p->space_ns) {
 		p->modules.is_stale = true;
 		gt_traced_refresh(p, s->images);
 	}
@@ -203,7 +207,7 @@ uint32_t gt_tracer_stacks_take(struct gt_tracer_stacks *s, struct gt_traced *p,
 		s->cut += by_tables ? c->walk != GT_WALK_WHOLE : count < c->frames;
 	}
 	if (s->tables && c->has_copy)
-		complete(s, p, (enum gt_walk_end)c->walk, frames, count);
+		complete(s, p, c, frames, count);
 	else
 		gt_tracer_stacks_prepare(s, p);
 	if (c->from)

@@ -248,11 +248,7 @@ static __always_inline bool is_after_call(uint64_t address, bool is_outermost)
 		return false;
 	if (is_outermost && code[7] == 0x90)
 		return true;
-	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
-	       (code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
-	       (code[4] == 0xff && (code[5] & 0x38) == 0x10) ||
-	       (code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
-	       (code[1] == 0xff && (code[2] & 0x38) == 0x10);
+	return ends_with_call(code);
 }
 
 /*
@@ -436,9 +432,9 @@ static __always_inline uint32_t walk_stack(struct pt_regs *ctx, struct task_stru
 	w.space = bpf_map_lookup_elem(&spaces, &key);
 	if (!w.space)
 		return GT_WALK_SPACE;
-	k->pc = caller ? caller : ctx->rip;
-	k->sp = caller ? ctx->rsp + 8 : ctx->rsp;
-	k->bp = ctx->rbp;
+	k->pc = caller ? caller : REGISTER_ADDRESS(ctx);
+	k->sp = REGISTER_STACK(ctx) + (caller ? CALL_PUSHES : 0);
+	k->bp = REGISTER_FRAME(ctx);
 	k->area.pages = 0;
 	k->at = at;
 	k->most = t->call.from ? frames_max + GT_PROBE_OWN : frames_max;

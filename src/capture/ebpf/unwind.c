@@ -15,7 +15,7 @@
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
-enum { RBP = 6, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
+enum { RBP = GT_FRAME, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
 
 _Static_assert((int)GT_CFI_REGISTERS == (int)GT_REGISTERS, "registers of expressions");
 
@@ -39,6 +39,8 @@ struct machine {
 	size_t size;
 	bool is_interrupted; /* the address is no return address */
 	bool is_bare;        /* the code that it is in has no rules */
+	bool is_guessed;     /* the stack pointer is not known any more */
+	uint64_t link;       /* where it was interrupted: the register of the return address */
 };
 
 void gt_unwind_table_free(struct gt_unwind_table *t)
@@ -154,15 +156,39 @@ static bool step_by_rule(struct machine *m, const struct gt_cfi_rule *r)
 	/* the outermost frame has an undefined return address */
 	if (r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
 		return false;
+	/* one that was not saved is known only where a signal arrived */
+	if (r->how[RETURN] == GT_CFI_SAME) {
+		if (!m->is_interrupted)
+			return false;
+		m->registers[RETURN] = m->link;
+	}
 	for (int i = 0; i < REGISTERS; i++)
 		if (i != RSP && !find_register(m, r, i, &next[i]))
 			return false;
 	next[RSP] = m->cfa;
-	/* stacks grow down: a caller's frame must lie above; a signal may have its own stack */
-	if (next[RSP] <= m->registers[RSP] && !r->is_signal)
+	next[RETURN] = gt_code_address(next[RETURN]);
+	/* stacks grow down: a caller's frame must lie above; a signal may have its own stack, and
+	 * interrupt what has nothing on it */
+	if (next[RSP] <= m->registers[RSP] && !r->is_signal &&
+	    !(GT_SIGNAL_REGISTERS && m->is_interrupted && next[RSP] == m->registers[RSP]))
 		return false;
 	memcpy(m->registers, next, sizeof next);
 	m->is_interrupted = r->is_signal;
+	return true;
+}
+
+/* From a signal's handler to what it interrupted, where unwind tables do not lead there. */
+static bool step_from_signal(struct machine *m)
+{
+	uint64_t at = m->registers[RSP] + GT_SIGNAL_REGISTERS, next[REGISTERS + 1];
+
+	for (int i = 0; i <= REGISTERS; i++)
+		if (!load(m, at + (uint64_t)i * sizeof *next, &next[i]))
+			return false;
+	m->link = gt_code_address(next[RETURN]);
+	memcpy(m->registers, next, sizeof m->registers);
+	m->registers[RETURN] = next[REGISTERS];
+	m->is_interrupted = true;
 	return true;
 }
 
@@ -179,6 +205,8 @@ static bool is_after_call(const struct gt_image *image, uint64_t address, bool i
 			continue;
 		if (pread(image->fd, code, sizeof code, (off_t)(s->offset + at)) != sizeof code)
 			return false;
+		if (GT_RECORD_IS_LOW)
+			return gt_is_call(code + sizeof code - GT_CALL_BYTES);
 		if (code[3] == 0xe8 || (is_outermost && code[7] == 0x90))
 			return true;
 		for (int k = 1; k < 7; k++)
@@ -199,6 +227,7 @@ static bool step_by_frame_pointer(struct machine *m, const struct gt_modules *mo
 	if (bp < m->registers[RSP] || bp & 7 || !load(m, bp, &caller_bp) ||
 	    !load(m, bp + 8, &address))
 		return false;
+	address = gt_code_address(address);
 	at = gt_modules_find(modules, address - 1);
 	if (at ? !is_after_call(at->image, address - at->bias, !caller_bp) :
 		 gt_modules_ground(modules, address - 1) != GT_GROUND_CODE)
@@ -207,6 +236,7 @@ static bool step_by_frame_pointer(struct machine *m, const struct gt_modules *mo
 	m->registers[RBP] = caller_bp;
 	m->registers[RETURN] = address;
 	m->is_interrupted = false;
+	m->is_guessed = GT_RECORD_IS_LOW;
 	return true;
 }
 
@@ -218,8 +248,10 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 	const struct known *known = at ? rule_at(table_of(at->image), pc - at->bias) : NULL;
 	bool stepped;
 
-	m->is_bare = !known || !known->has_rule;
-	if (!m->is_bare)
+	m->is_bare = !known || !known->has_rule || m->is_guessed;
+	if (!m->is_bare && GT_SIGNAL_REGISTERS && known->rule.is_signal)
+		stepped = step_from_signal(m);
+	else if (!m->is_bare)
 		stepped = step_by_rule(m, &known->rule);
 	else
 		stepped = (at || gt_modules_ground(modules, pc) == GT_GROUND_CODE) &&

@@ -5,7 +5,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-enum { RBP = 6, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN };
+enum { RBP = GT_FRAME, RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN };
 
 /* An expression that begins with a register and an offset: its number, or -1. */
 static int get_base(struct gt_bytes *b, int64_t *offset)
@@ -123,6 +123,9 @@ struct gt_rule gt_rule_of(const struct gt_cfi_rule *rule)
 
 	if (!rule)
 		return out;
+	/* a frame's return address does not lie below its CFA: no BPF program walks there */
+	if (GT_RECORD_IS_LOW)
+		return (struct gt_rule){ .how = GT_RULE_COPY };
 	if (rule->how[RETURN] == GT_CFI_UNDEFINED)
 		return (struct gt_rule){ .how = GT_RULE_END };
 	if (is_signal_frame(rule))

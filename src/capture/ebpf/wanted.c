@@ -4,7 +4,7 @@
 
 #include "base/process.h"
 
-enum { TICK_NS = 10 * 1000 * 1000 }; /* of /proc/PID/stat, on every x86-64 kernel */
+enum { TICK_NS = 10 * 1000 * 1000 }; /* of /proc/PID/stat, on x86-64 and arm64 */
 
 bool gt_wanted_early(struct gt_wanted *w, uint32_t pid, const char *program)
 {

@@ -409,8 +409,8 @@ static int report(const struct attach *a)
 	if (gt_end_report_open(&v, a->folder, a->out, &own, a->kept.count ? a->kept.search : NULL,
 			       &error))
 		return gt_fail("%s", error.text);
-	/* later nobody can name what lies in these files */
-	if (a->kept.count && gt_end_report_save_names(&v, true, &error))
+	/* later nobody can name what lies in these files, or was compiled in memory */
+	if (gt_end_report_save_names(&v, a->kept.count > 0, &error))
 		gt_tell("%s; the recorded events can still be read", error.text);
 	if (!a->settings.quiet)
 		gt_end_report_print(&v, a->out);
@@ -456,7 +456,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 	/* only now: without privileges, another user's folder could be neither restored nor removed
 	 */
 	gt_folder_commit(a->folder);
-	e = gt_privileges_drop();
+	e = gt_privileges_drop(0);
 	return e ? gt_error_set(error, e, "cannot drop privileges: %s", strerror(-e)) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/process.h"
 #include "base/mem.h"
+#include "cli/attach/gpu_use.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "replay/frames.h"
@@ -82,16 +83,22 @@ void gt_attach_names_trim(struct gt_attach_names *n)
 		forget_names(n);
 }
 
+static void process_fini(struct process *p)
+{
+	gt_frames_free(p->frames);
+	free(p->program);
+	free(p->folder);
+	free((char *)(uintptr_t)p->who.user);
+	free((char *)(uintptr_t)p->who.container);
+	free((char *)(uintptr_t)p->who.command);
+	*p = (struct process){ 0 };
+}
+
 static void names_free(struct gt_attach_names *n)
 {
 	forget_names(n);
-	for (size_t i = 0; i < n->process_count; i++) {
-		free(n->processes[i].program);
-		free(n->processes[i].folder);
-		free((char *)(uintptr_t)n->processes[i].who.user);
-		free((char *)(uintptr_t)n->processes[i].who.container);
-		free((char *)(uintptr_t)n->processes[i].who.command);
-	}
+	for (size_t i = 0; i < n->process_count; i++)
+		process_fini(&n->processes[i]);
 	free(n->processes);
 	gt_intern_free(n->paths);
 	gt_intern_free(n->parts);
@@ -333,8 +340,8 @@ static void began(void *context, struct gt_traced *process)
 	if (process->number == GT_BOARD_ALL)
 		return;
 	add_process(l->names, process);
-	GT_GROW(l->processes, l->process_count, l->process_room);
-	l->processes[l->process_count++] = process;
+	GT_REACH(l->processes, l->process_count, process->number);
+	l->processes[process->number] = process;
 }
 
 static bool may_create(const struct gt_event *e)
@@ -378,6 +385,8 @@ void gt_attach_live_init(struct gt_attach_live *l, const struct gt_attach_live_o
 	};
 	if (options->charts_sites)
 		gt_board_chart_sites(l->board);
+	if (options->splits_places)
+		gt_board_split_places(l->board);
 	gt_board_limit_sites(l->board, options->max_site_bytes);
 	gt_board_tick(l->board, l->since_ns);
 }
@@ -389,6 +398,19 @@ void gt_attach_live_fini(struct gt_attach_live *l)
 	gt_board_free(l->board);
 }
 
+void gt_attach_live_forget(struct gt_attach_live *l)
+{
+	struct gt_attach_names *n = l->names;
+
+	gt_board_forget_ended(l->board);
+	for (size_t i = 0; i < n->process_count; i++)
+		if (n->processes[i].program && (i >= l->process_count || !l->processes[i])) {
+			/* names go by numbers, which will be others' */
+			forget_names(n);
+			process_fini(&n->processes[i]);
+		}
+}
+
 void gt_attach_live_tick(struct gt_attach_live *l)
 {
 	for (size_t i = 0; i < l->process_count; i++)
@@ -397,6 +419,8 @@ void gt_attach_live_tick(struct gt_attach_live *l)
 				      l->processes[i]->lost -
 					      gt_board_process(l->board, (uint16_t)i)->lost);
 	gt_board_tick(l->board, gt_now_ns());
+	if (l->gpus)
+		gt_gpu_use_read(l->gpus);
 }
 
 bool gt_attach_live_tell_full(const struct gt_attach_live *l, const struct gt_tracer *tracer,
@@ -419,10 +443,30 @@ static const struct gt_live_who *find_who(void *names, uint16_t process)
 	return process < n->process_count ? &n->processes[process].who : NULL;
 }
 
+static const struct gt_live_gpu *find_gpus(void *names, size_t *count)
+{
+	const struct gt_gpu_use *u = ((struct gt_attach_names *)names)->live->gpus;
+
+	*count = u ? u->count : 0;
+	return u ? u->gpus : NULL;
+}
+
+static bool find_gpu_use(void *names, uint32_t pid, struct gt_live_gpu_use *use)
+{
+	const struct gt_gpu_use *u = ((struct gt_attach_names *)names)->live->gpus;
+
+	return u && gt_gpu_use_of(u, pid, use);
+}
+
 struct gt_live_names gt_attach_live_names(struct gt_attach_live *l)
 {
 	return (struct gt_live_names){
-		.find = find_stack, .context = l->names, .who = find_who, .place = find_place
+		.find = find_stack,
+		.context = l->names,
+		.who = find_who,
+		.place = find_place,
+		.gpus = find_gpus,
+		.gpu_use = find_gpu_use,
 	};
 }
 

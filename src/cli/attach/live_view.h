@@ -10,6 +10,7 @@
 #include "screen/live_sites.h"
 
 struct gt_attach_names;
+struct gt_gpu_use;
 
 /* --max-memory: half of it is for stacks, half for call sites. */
 enum { GT_MEMORY = 256 << 20, GT_MEMORY_LEAST = 1 << 20 };
@@ -21,7 +22,8 @@ struct gt_attach_live {
 	struct gt_listener listener;    /* for gt_tracer_options */
 	uint64_t since_ns;
 	struct gt_traced **processes; /* by the board's number; NULL: ended */
-	size_t process_count, process_room;
+	size_t process_count;
+	struct gt_gpu_use *gpus;       /* NULL: of no interest */
 	struct gt_attach_names *names; /* of stacks that have been shown */
 };
 
@@ -29,7 +31,8 @@ struct gt_attach_live_options {
 	bool charts_sites;     /* call sites have histories */
 	size_t max_site_bytes; /* memory for call sites */
 	struct gt_own_rules own;
-	enum gt_by by; /* what is one call site */
+	enum gt_by by;      /* what is one call site */
+	bool splits_places; /* and what it has on each device is one of its own */
 };
 
 void gt_attach_live_init(struct gt_attach_live *l, const struct gt_attach_live_options *options);
@@ -37,6 +40,11 @@ void gt_attach_live_fini(struct gt_attach_live *l);
 /* Tells that stacks or call sites take all the memory they may, `limit`; false if they do not. */
 bool gt_attach_live_tell_full(const struct gt_attach_live *l, const struct gt_tracer *tracer,
 			      uint64_t limit);
+/*
+ * Forgets the processes that have ended, with their names: for those who watch for months. Numbers
+ * of processes are reused from then on.
+ */
+void gt_attach_live_forget(struct gt_attach_live *l);
 /* An interval is over: updates losses, rates and histories. */
 void gt_attach_live_tick(struct gt_attach_live *l);
 /* Prints a summary of this moment. */

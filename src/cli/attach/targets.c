@@ -369,14 +369,11 @@ void gt_targets_tell_waiting(const struct gt_targets *t, struct gt_tracer *trace
 
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer)
 {
-	size_t ended = 0;
+	struct pollfd fds[GT_TARGETS_MAX];
 
-	for (size_t i = 0; i < t->count; i++) {
-		struct pollfd fd = { .fd = t->fds[i], .events = POLLIN };
-
-		ended += poll(&fd, 1, 0) > 0;
-	}
-	return t->count && ended == t->count && gt_tracer_is_idle(tracer);
+	for (size_t i = 0; i < t->count; i++)
+		fds[i] = (struct pollfd){ .fd = t->fds[i], .events = POLLIN };
+	return t->count && poll(fds, t->count, 0) == (int)t->count && gt_tracer_is_idle(tracer);
 }
 
 void gt_targets_tell_dropped(struct gt_tracer *tracer, size_t *told)

@@ -12,6 +12,7 @@
 #include "base/tool.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
+#include "cli/attach/gpu_use.h"
 #include "cli/attach/live_view.h"
 #include "cli/cli.h"
 #include "cli/forward.h"
@@ -80,6 +81,7 @@ struct top {
 	struct settings *settings;
 	struct gt_tracer *tracer;
 	struct gt_attach_live live;
+	struct gt_gpu_use gpus;
 	struct gt_screen screen;
 	struct gt_grid grid;
 	struct gt_style style;
@@ -109,7 +111,7 @@ static int attach(struct top *t, struct gt_error *error)
 	t->live.tracer = t->tracer;
 	if (e < 0)
 		return e;
-	e = gt_privileges_drop();
+	e = gt_privileges_drop(0);
 	return e ? gt_error_set(error, e, "cannot drop privileges: %s", strerror(-e)) : 0;
 }
 
@@ -143,6 +145,7 @@ static void follow(struct top *t)
 {
 	uint64_t last = gt_now_ns();
 
+	gt_gpu_use_read(&t->gpus);
 	gt_screen_tick(&t->screen, t->live.board, last);
 	draw(t);
 	while (!t->screen.quit && !gt_stopped) {
@@ -183,6 +186,7 @@ static int run(struct top *t)
 					      .max_site_bytes = t->settings->max_memory / 2,
 					      .own = gt_own_options_rules(&t->settings->own),
 					      .by = (enum gt_by)t->settings->by });
+	t->live.gpus = &t->gpus;
 	names = gt_attach_live_names(&t->live);
 	gt_screen_init(&t->screen, &names);
 	t->screen.interval_s = t->settings->interval_s;
@@ -215,6 +219,7 @@ static int run(struct top *t)
 	gt_screen_fini(&t->screen);
 	gt_grid_fini(&t->grid);
 	gt_attach_live_fini(&t->live);
+	gt_gpu_use_fini(&t->gpus);
 	return status;
 }
 

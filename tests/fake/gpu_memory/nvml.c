@@ -6,6 +6,8 @@
  * FAKE_NVML_GPUS=N       how many GPUs there are (2)
  * FAKE_GPU_MIB=N         how much memory each has, for the stand-in driver as well (16384)
  * FAKE_NVML_INIT=CODE    nvmlInit_v2 fails with it
+ * FAKE_NVML_MIG=N        GPU 0 is divided into N instances of 4 GiB, numbered from 7 on; the
+ *                        driver's memory is in the first
  * FAKE_NVML_OLD=1        it has only the older of the two questions for memory
  *
  * Proves that the tool asks, writes down and shows; not what NVIDIA's library answers.
@@ -38,7 +40,7 @@ struct process {
 };
 
 static struct fake_share *share;
-static int devices[8];
+static int devices[8], instances[7];
 
 static unsigned number(const char *name, unsigned otherwise)
 {
@@ -70,9 +72,38 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 	return 0;
 }
 
+static bool is_instance(const void *device)
+{
+	return (const int *)device >= instances && (const int *)device < instances + 7;
+}
+
+EXPORT int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
+{
+	*current = *pending = device == &devices[0] && number("FAKE_NVML_MIG", 0);
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count)
+{
+	*count = 7;
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **instance)
+{
+	*instance = &instances[index];
+	return index < number("FAKE_NVML_MIG", 0) ? 0 : 6; /* there is none */
+}
+
+EXPORT int nvmlDeviceGetGpuInstanceId(void *device, unsigned *id)
+{
+	*id = 7 + (unsigned)((int *)device - instances);
+	return 0;
+}
+
 EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size)
 {
-	snprintf(name, size, "Stand-in GPU");
+	snprintf(name, size, is_instance(device) ? "Stand-in GPU MIG 1g.4gb" : "Stand-in GPU");
 	return 0;
 }
 
@@ -86,6 +117,11 @@ EXPORT int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
 {
 	memory->used = BASE + (share && device == &devices[0] ? atomic_load(&share->bytes) : 0);
 	memory->total = (unsigned long long)number("FAKE_GPU_MIB", 16384) << 20;
+	if (is_instance(device)) {
+		memory->used = device == &instances[0] && share ? atomic_load(&share->bytes) : 0;
+		memory->used += 110ull << 20; /* of which 100 are the driver's */
+		memory->total = 4ull << 30;
+	}
 	memory->free = memory->total - memory->used;
 	if (share && device == &devices[0])
 		atomic_fetch_add(&share->readings, 1);
@@ -130,8 +166,8 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count
 	if (any) {
 		/* a context of 100 MiB, and somebody else who is no child of ours */
 		list[0] = (struct process){ (unsigned)atomic_load(&share->pid),
-					    atomic_load(&share->bytes) + (100ull << 20), 0, 0 };
-		list[1] = (struct process){ 1, 1ull << 30, 0, 0 };
+					    atomic_load(&share->bytes) + (100ull << 20), 7, 0 };
+		list[1] = (struct process){ 1, 1ull << 30, 8, 0 };
 	}
 	return 0;
 }
