@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "page/blocks.h"
 #include "page/lives.h"
 #include "page/page.h"
 #include "page/rows.h"
@@ -16,18 +17,28 @@ enum {
 	SET_KIND_ROWS = 512,
 	LIFE_CELLS = 1 << 19,
 	SET_LIFE_CELLS = 1 << 16,
+	LIFE_SITES = 1 << 16,
+	SEGMENTS = 1024,
+	SET_SEGMENTS = 64,
 	SERIES_MAX = 64,
 	SAMPLES_MOST = 4096, /* points of one series */
 };
 
+/* Parts of the time, and blocks of each: of all processes together, of one. */
+static const struct gt_block_limits block_limits[] = {
+	{ .windows = { 1, 32, 256 }, .blocks = { 4096, 48, 4 }, .segments = SEGMENTS },
+	{ .windows = { 1, 16, 1 }, .blocks = { 256, 16, 0 }, .segments = SET_SEGMENTS },
+};
+
 enum total { DEVICE, HOST, OBJECTS, TOTALS };
 
-/* The result of the first reading. */
+/* The result of the first reading, which needs no ledger: it takes a fraction of the second. */
 struct survey {
 	struct gt_page *page;
 	uint64_t *events; /* by process */
 	size_t process_count;
-	uint64_t sampled_ns; /* the last sample's time */
+	uint64_t event_count, last_ns;
+	bool has_kind[GT_API_COUNT][GT_KIND_COUNT]; /* some call was about it */
 };
 
 struct ranked {
@@ -39,29 +50,36 @@ static void survey_sample(void *context, uint32_t process, const struct gt_sampl
 {
 	struct survey *s = context;
 
-	if (sample->time_ns > s->sampled_ns)
-		s->sampled_ns = sample->time_ns;
+	if (sample->time_ns > s->last_ns)
+		s->last_ns = sample->time_ns;
 }
 
-static void survey_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
-			 uint32_t process)
+static bool survey_event(void *context, const struct gt_event *event, uint32_t process)
 {
+	const struct gt_function *fn = &gt_functions[event->function];
 	struct survey *s = context;
-
 	struct gt_page *h = s->page;
 
 	GT_REACH(s->events, s->process_count, process);
 	s->events[process]++;
+	s->event_count++;
+	if (event->time_ns > s->last_ns)
+		s->last_ns = event->time_ns;
+	s->has_kind[fn->api][fn->kind] = true;
 	if (!event->phase)
-		return;
+		return true;
 	GT_REACH(h->phase_ns, h->phase_count, event->phase);
 	if (!h->phase_ns[event->phase])
 		h->phase_ns[event->phase] = event->time_ns;
+	return true;
 }
 
-static void choose_kinds(struct gt_page *h, const struct gt_ledger *l)
+/* More than are ever created, perhaps: drop_kinds. */
+static void choose_kinds(const struct survey *s)
 {
+	struct gt_page *h = s->page;
 	size_t room = 0;
+	bool has_pool = false;
 
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 		for (int other = 0; other < GT_KIND_COUNT; other++)
@@ -69,11 +87,31 @@ static void choose_kinds(struct gt_page *h, const struct gt_ledger *l)
 				h->takes[kind] |= gt_kinds[other].habits & (GT_TAKES | GT_HOLDS);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
-			if (l->tally[api][kind].created) {
+			has_pool |= s->has_kind[api][kind] && gt_kinds[kind].habits & GT_POOLED;
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+			/* memory turns out to be a pool's once a block lies in it */
+			if (s->has_kind[api][kind] ||
+			    (has_pool && api == GT_CUDA && gt_kind_is_cache((enum gt_kind)kind))) {
 				GT_GROW(h->kinds, h->kind_count, room);
-				h->kinds[h->kind_count++] =
-					(struct gt_page_kind){ (uint8_t)api, (uint8_t)kind };
+				h->kinds[h->kind_count] = (struct gt_page_kind){
+					.api = (uint8_t)api,
+					.kind = (uint8_t)kind,
+					.channel = 2 * h->kind_count,
+				};
+				h->kind_count++;
 			}
+}
+
+/* After the second reading: the kinds that no resource was of. */
+static void drop_kinds(struct gt_page *h)
+{
+	size_t count = h->kind_count;
+
+	h->kind_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (h->sets[0].ledger->tally[h->kinds[i].api][h->kinds[i].kind].created)
+			h->kinds[h->kind_count++] = h->kinds[i];
 }
 
 /* The measures by which call sites are ranked. */
@@ -135,17 +173,15 @@ void gt_page_pick(const struct gt_page_rows *rows, size_t most, bool *marks)
 	free(list);
 }
 
-static void choose_range(const struct survey *s, const struct gt_ledger *l)
+static void choose_range(const struct survey *s)
 {
 	struct gt_page *h = s->page;
 	const struct gt_recording *r = h->recording;
 
 	h->start_ns = gt_recording_start_ns(r);
 	h->end_ns = h->start_ns;
-	if (l->last_ns > h->end_ns)
-		h->end_ns = l->last_ns;
-	if (s->sampled_ns > h->end_ns)
-		h->end_ns = s->sampled_ns;
+	if (s->last_ns > h->end_ns)
+		h->end_ns = s->last_ns;
 	for (size_t i = 0; i < gt_recording_process_count(r); i++)
 		if (gt_recording_process(r, i)->end_ns > h->end_ns)
 			h->end_ns = gt_recording_process(r, i)->end_ns;
@@ -192,6 +228,11 @@ static size_t rank_processes(const struct survey *s, struct ranked **out)
 	return used;
 }
 
+static uint64_t row_key(void *frames, const struct gt_site *site)
+{
+	return gt_page_row_key(frames, site);
+}
+
 static void set_init(struct gt_page *h, uint32_t pid, uint64_t events)
 {
 	struct gt_page_set *set = &h->sets[h->set_count++];
@@ -201,22 +242,34 @@ static void set_init(struct gt_page *h, uint32_t pid, uint64_t events)
 		/* the ends of processes are changes too */
 		.changes = events + gt_recording_process_count(h->recording),
 	};
+	struct gt_block_limits limits = block_limits[pid != 0];
 
+	limits.start_ns = h->start_ns;
+	limits.end_ns = h->end_ns;
 	set->pid = pid;
 	gt_time_series_init_span(&set->totals, TOTALS, pid ? SET_TOTAL_ROWS : TOTAL_ROWS, &span);
 	gt_time_series_init_span(&set->kinds, 2 * h->kind_count, pid ? SET_KIND_ROWS : KIND_ROWS,
 				 &span);
 	set->lives = gt_alloc(sizeof *set->lives);
-	gt_page_lives_init(set->lives, set->kinds.row_max, pid ? SET_LIFE_CELLS : LIFE_CELLS);
+	gt_page_lives_init(set->lives, &(struct gt_page_lives_limits){
+					       .rows = set->kinds.row_max,
+					       .cells = pid ? SET_LIFE_CELLS : LIFE_CELLS,
+					       .sites = LIFE_SITES,
+					       .row_key = row_key,
+					       .context = h->frames,
+				       });
+	set->blocks = gt_alloc(sizeof *set->blocks);
+	gt_page_blocks_init(set->blocks, &limits);
+	set->lives->blocks = set->blocks;
 }
 
-static void choose_sets(const struct survey *s, const struct gt_ledger *l)
+static void choose_sets(const struct survey *s)
 {
 	struct gt_page *h = s->page;
 	struct ranked *list;
 	size_t count = rank_processes(s, &list);
 
-	set_init(h, 0, l->events);
+	set_init(h, 0, s->event_count);
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		if (h->set_count < GT_PAGE_SETS_MAX)
 			set_init(h, list[i].pid, list[i].events);
@@ -240,11 +293,12 @@ static void begin_moment(void *context, const struct gt_ledger *l, uint64_t time
 	gt_time_series_advance(&set->totals, time_ns);
 	set->lives->lives.ledger = l;
 	set->lives->lives.now = (uint32_t)(set->kinds.count - 1);
+	set->blocks->now_ns = time_ns;
 }
 
 static void end_rows(void *context, const struct gt_ledger *l)
 {
-	gt_lives_end(&((const struct filling *)context)->set->lives->lives);
+	gt_page_lives_end(((const struct filling *)context)->set->lives);
 }
 
 /* `function` GT_FN_NONE: anything may have changed; otherwise what that function can affect. */
@@ -267,8 +321,8 @@ static void set_moment(const struct filling *f, const struct gt_ledger *l, uint1
 		if (!anything &&
 		    (k->api != fn->api || gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
 			continue;
-		gt_time_series_set(&set->kinds, 2 * i, t->bytes_live - t->bytes_gone);
-		gt_time_series_set(&set->kinds, 2 * i + 1, t->live - t->gone);
+		gt_time_series_set(&set->kinds, k->channel, t->bytes_live - t->bytes_gone);
+		gt_time_series_set(&set->kinds, k->channel + 1, t->live - t->gone);
 	}
 }
 
@@ -276,11 +330,13 @@ static void take_event(void *context, const struct gt_ledger *l, const struct gt
 		       uint32_t process)
 {
 	set_moment(context, l, event->function);
+	gt_page_blocks_applied(((const struct filling *)context)->set->blocks, event->stack);
 }
 
 static void process_ended(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	set_moment(context, l, GT_FN_NONE);
+	gt_page_blocks_applied(((const struct filling *)context)->set->blocks, 0);
 }
 
 static struct gt_page_samples *samples_of(struct gt_page *h, uint16_t series, uint32_t process)
@@ -345,21 +401,19 @@ struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *frames,
 {
 	struct gt_page *h = gt_alloc(sizeof *h);
 	struct survey s = { .page = h };
-	struct gt_ledger *l;
 
 	h->recording = r;
 	h->frames = frames;
 	h->tick = tick;
-	l = gt_replay_run(r, &(struct gt_replay){ .each = survey_event,
-						  .sampled = survey_sample,
-						  .context = &s,
-						  .tick = tick });
-	choose_range(&s, l);
-	choose_kinds(h, l);
-	choose_sets(&s, l);
-	gt_ledger_free(l);
+	gt_recording_on_sample(r, survey_sample, &s);
+	gt_replay_events(r, survey_event, &s, tick);
+	gt_recording_on_sample(r, NULL, NULL);
+	choose_range(&s);
+	choose_kinds(&s);
+	choose_sets(&s);
 	free(s.events);
 	fill_sets(h, held, tick);
+	drop_kinds(h);
 	return h;
 }
 
@@ -371,6 +425,8 @@ void gt_page_free(struct gt_page *h)
 		gt_time_series_fini(&h->sets[i].kinds);
 		gt_page_lives_fini(h->sets[i].lives);
 		free(h->sets[i].lives);
+		gt_page_blocks_fini(h->sets[i].blocks);
+		free(h->sets[i].blocks);
 	}
 	for (size_t i = 0; i < h->sample_count; i++)
 		gt_trail_fini(&h->samples[i].trail);

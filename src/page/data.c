@@ -7,6 +7,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "page/page.h"
+#include "page/blocks.h"
 #include "page/encode.h"
 #include "page/lives.h"
 #include "page/memory.h"
@@ -71,8 +72,8 @@ static void kinds_json(struct writing *w)
 		gt_json_uint(j, "live", t->live);
 		gt_json_uint(j, "live_bytes", t->bytes_live);
 		gt_json_uint(j, "total_bytes", t->bytes_total);
-		gt_page_channel_json(j, "bytes", &w->set->kinds, 2 * i);
-		gt_page_channel_json(j, "objects", &w->set->kinds, 2 * i + 1);
+		gt_page_channel_json(j, "bytes", &w->set->kinds, k->channel);
+		gt_page_channel_json(j, "objects", &w->set->kinds, k->channel + 1);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
@@ -105,7 +106,7 @@ static void sums_json(struct writing *w)
 	gt_json_uint(j, "events", l->events);
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
-	gt_page_fates_json(j, &w->view);
+	gt_page_fates_json(j, &w->view, &w->rows);
 	gt_json_uint(j, "lasting", l->lasting.count);
 	gt_json_uint(j, "freed_with_owner", l->freed.count);
 	gt_json_object(j, "peak");
@@ -305,6 +306,7 @@ static void lives_json(struct writing *w, size_t bytes_max)
 	struct gt_page_life_numbers numbers = {
 		.sites = gt_alloc((count + 1) * sizeof *numbers.sites),
 		.stacks = gt_alloc((count + 1) * sizeof *numbers.stacks),
+		.rest = w->number_count,
 		.names = w->names,
 		.recording = w->page->recording,
 	};
@@ -315,6 +317,7 @@ static void lives_json(struct writing *w, size_t bytes_max)
 		if (w->marks[i])
 			number_stacks(w, i, &numbers);
 	gt_page_lives_json(w->json, w->set->lives, &numbers, bytes_max);
+	gt_page_blocks_json(w->json, w->set->blocks, w->page, &numbers);
 	free(numbers.sites);
 	free(numbers.stacks);
 }

@@ -23,7 +23,7 @@ struct sorted {
 	uint32_t *origins; /* their numbers, in order */
 	uint32_t *ranks;   /* by number: where it is in that order */
 	size_t *counts;    /* of cells, in that order */
-	struct gt_page_cell *cells;
+	const struct gt_page_cell *cells;
 	size_t origin_count, cell_count;
 };
 
@@ -66,18 +66,17 @@ static void sorted_init(struct sorted *s, struct gt_page_lives *l)
 	s->origins = gt_alloc((count + 1) * sizeof *s->origins);
 	s->ranks = gt_alloc((count + 1) * sizeof *s->ranks);
 	s->counts = gt_alloc((count + 1) * sizeof *s->counts);
-	s->cells = gt_alloc((l->cell_count + 1) * sizeof *s->cells);
 	for (size_t i = 0; i < count; i++)
 		s->origins[i] = (uint32_t)i;
 	qsort_r(s->origins, count, sizeof *s->origins, by_site, l);
 	for (size_t i = 0; i < count; i++)
 		s->ranks[s->origins[i]] = (uint32_t)i;
-	for (size_t i = 0; i <= l->mask; i++)
-		if (l->cells[i].origin != UINT32_MAX) {
-			s->cells[s->cell_count++] = l->cells[i];
-			s->counts[s->ranks[l->cells[i].origin]]++;
-		}
-	qsort_r(s->cells, s->cell_count, sizeof *s->cells, by_step, s->ranks);
+	gt_page_lives_list(l);
+	qsort_r(l->cells, l->cell_count, sizeof *l->cells, by_step, s->ranks);
+	for (size_t i = 0; i < l->cell_count; i++)
+		s->counts[s->ranks[l->cells[i].origin]]++;
+	s->cells = l->cells;
+	s->cell_count = l->cell_count;
 }
 
 static void sorted_fini(struct sorted *s)
@@ -85,7 +84,6 @@ static void sorted_fini(struct sorted *s)
 	free(s->origins);
 	free(s->ranks);
 	free(s->counts);
-	free(s->cells);
 }
 
 enum { ORIGIN_COLUMNS = 8, CELL_COLUMNS = 4 };
@@ -151,8 +149,8 @@ static void give_numbers(const void *context, struct gt_life_origin *o)
 	uint32_t site = o->site;
 	char *phase = o->phase ? gt_recording_phase_text(n->recording, o->phase) : NULL;
 
-	o->site = n->sites[site];
-	o->stack = n->stacks[site];
+	o->site = site == GT_LIFE_REST ? n->rest : n->sites[site];
+	o->stack = site == GT_LIFE_REST ? 0 : n->stacks[site];
 	o->place = gt_page_name(n->names, gt_recording_place(n->recording, (uint16_t)o->place));
 	o->phase = gt_page_name(n->names, phase);
 	free(phase);
@@ -162,10 +160,9 @@ void gt_page_lives_json(struct gt_json *j, struct gt_page_lives *l,
 			const struct gt_page_life_numbers *numbers, size_t bytes_max)
 {
 	static const char *const details[] = {
-		[GT_LIFE_BY_SIZE] = "size",
-		[GT_LIFE_BY_CLASS] = "class",
-		[GT_LIFE_BY_DEVICE] = "device",
-		[GT_LIFE_BY_SITE] = "site",
+		[GT_LIFE_BY_SIZE] = "size",     [GT_LIFE_BY_CLASS] = "class",
+		[GT_LIFE_BY_DEVICE] = "device", [GT_LIFE_BY_SITE] = "site",
+		[GT_LIFE_BY_ROW] = "row",
 	};
 	struct sorted s;
 	uint8_t *packed;
@@ -187,7 +184,8 @@ void gt_page_lives_json(struct gt_json *j, struct gt_page_lives *l,
 	gt_json_text(j, "detail", details[l->detail]);
 	gt_json_uint(j, "origins", s.origin_count);
 	gt_json_uint(j, "cells", s.cell_count);
-	gt_json_base64(j, "packed", packed, l->is_left_out ? 0 : size);
+	gt_json_uint(j, "merged_sites", l->merged_sites);
+	gt_json_base64(j, "packed", packed, size);
 	gt_json_end(j);
 	free(packed);
 	sorted_fini(&s);

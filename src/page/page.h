@@ -21,11 +21,13 @@
 
 enum { GT_PAGE_SETS_MAX = 13 }; /* all processes together, and the busiest of them alone */
 
-/* Values over time of one (API, kind): two channels of gt_page_set.kinds. */
+/* Values over time of one (API, kind): two channels of gt_page_set.kinds, from `channel` on. */
 struct gt_page_kind {
 	uint8_t api, kind;
+	size_t channel;
 };
 
+struct gt_page_blocks;
 struct gt_page_lives;
 
 /* One view of the recording: all its processes, or one. */
@@ -35,6 +37,7 @@ struct gt_page_set {
 	struct gt_time_series totals; /* device bytes, host bytes, objects */
 	struct gt_time_series kinds;  /* bytes, objects of each kind */
 	struct gt_page_lives *lives;
+	struct gt_page_blocks *blocks;
 };
 
 /* A sampled metric: values over seconds since the start. */

@@ -42,8 +42,18 @@ static void line_json(struct line *line, struct gt_json *j, const char *key)
 	free(line->text);
 }
 
+static size_t rows_with(const struct gt_page_rows *rows, enum gt_fate fate)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += gt_page_row_fates(rows, i)->count[fate] != 0;
+	return count;
+}
+
 static void fate_json(struct gt_json *j, const struct gt_view *v, enum gt_fate fate,
-		      const struct gt_fate_sum *sum, const struct gt_groups *groups)
+		      const struct gt_fate_sum *sum, const struct gt_groups *groups,
+		      const struct gt_page_rows *rows)
 {
 	struct line line;
 
@@ -51,7 +61,7 @@ static void fate_json(struct gt_json *j, const struct gt_view *v, enum gt_fate f
 	gt_json_uint(j, "count", sum->count);
 	gt_json_uint(j, "device", sum->device_bytes);
 	gt_json_uint(j, "host", sum->host_bytes);
-	gt_json_uint(j, "sites", groups->count);
+	gt_json_uint(j, "sites", rows_with(rows, fate));
 	gt_json_text(j, "word", gt_fate_words[fate]);
 	gt_json_text(j, "phrase", gt_fate_phrases[fate]);
 	line_init(&line);
@@ -61,21 +71,24 @@ static void fate_json(struct gt_json *j, const struct gt_view *v, enum gt_fate f
 	gt_json_end(j);
 }
 
-void gt_page_fates_json(struct gt_json *j, const struct gt_view *v)
+void gt_page_fates_json(struct gt_json *j, const struct gt_view *v, const struct gt_page_rows *rows)
 {
 	struct gt_leaked all = gt_ledger_leaked(v->ledger);
-	struct gt_groups groups, by_fate[GT_FATE_COUNT];
+	struct gt_groups groups, by_fate[GT_FATE_COUNT] = { 0 };
 	struct gt_fate_sum sums[GT_FATE_COUNT];
 	struct line line;
 	char *held;
 
 	gt_fate_sums(v, sums);
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
-	gt_place_groups(&groups, v);
-	gt_fate_split(v, &groups, by_fate);
+	/* leaks need no reason, and there may be very many of them */
+	if (sums[GT_FATE_LEAKED].count < all.count) {
+		gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+		gt_place_groups(&groups, v);
+		gt_fate_split(v, &groups, by_fate);
+	}
 	gt_json_object(j, "fates");
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
-		fate_json(j, v, (enum gt_fate)fate, &sums[fate], &by_fate[fate]);
+		fate_json(j, v, (enum gt_fate)fate, &sums[fate], &by_fate[fate], rows);
 		gt_groups_fini(&by_fate[fate]);
 	}
 	gt_json_end(j);
@@ -246,12 +259,16 @@ void gt_page_leaks_json(struct gt_json *j, const struct gt_view *v, struct gt_pa
 {
 	size_t count = sites->rows->count, shown = 0;
 	struct gathering g = { .view = v, .sites = sites };
+	bool has_held = false;
 
 	for (size_t i = 0; i < count; i++)
 		shown += sites->marks[i];
+	for (size_t i = 0; i < v->ledger->site_count; i++)
+		has_held |= v->ledger->sites[i].held != 0;
 	g.leaks = gt_alloc((shown + 1) * sizeof *g.leaks);
 	gt_fate_each(v, add_unreleased, &g);
-	gt_live_each(&v->ledger->live, add_held, &g);
+	if (has_held)
+		gt_live_each(&v->ledger->live, add_held, &g);
 	gt_json_array(j, "leaks");
 	for (size_t i = 0; i < count; i++)
 		for (int fate = 0; sites->marks[i] && fate < GT_FATE_COUNT; fate++)

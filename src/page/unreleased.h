@@ -9,7 +9,8 @@
 /* "fates", "leaked…", "unreleased…", "held_line", "no_leaks" and "is_certain": sums, in the words
  * of reports.
  */
-void gt_page_fates_json(struct gt_json *j, const struct gt_view *v);
+void gt_page_fates_json(struct gt_json *j, const struct gt_view *v,
+			const struct gt_page_rows *rows);
 
 /* The rows that are in the page. */
 struct gt_page_sites {

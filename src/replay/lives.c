@@ -10,6 +10,7 @@
 
 static void report(const struct gt_lives *l, struct gt_life *life, uint32_t slot)
 {
+	life->slot = slot;
 	life->phase = slot < l->ledger->phase_count ? l->ledger->phases[slot] : 0;
 	l->each(l->context, l->ledger, life);
 }
@@ -86,16 +87,14 @@ void gt_lives_fini(struct gt_lives *l)
 	free(l->grown);
 }
 
-static bool go_on(void *context, const struct gt_entry *entry)
-{
-	struct gt_lives *l = context;
-
-	end(l, entry, gt_live_slot(&l->ledger->live, entry), GT_LIFE_GOES_ON, GT_ENDED_BY_CALL);
-	return true;
-}
-
 void gt_lives_end(struct gt_lives *l)
 {
-	if (l->ledger)
-		gt_live_each(&l->ledger->live, go_on, l);
+	const struct gt_live *live = l->ledger ? &l->ledger->live : NULL;
+
+	for (size_t slot = 0; live && slot < gt_live_slots(live); slot++) {
+		const struct gt_entry *entry = gt_live_at(live, (uint32_t)slot);
+
+		if (entry->function != GT_FN_NONE)
+			end(l, entry, (uint32_t)slot, GT_LIFE_GOES_ON, GT_ENDED_BY_CALL);
+	}
 }

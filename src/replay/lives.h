@@ -16,7 +16,7 @@
 
 struct gt_life {
 	const struct gt_entry *entry; /* as it ended, or is at the end */
-	uint32_t phase;
+	uint32_t phase, slot;
 	uint32_t born, ended; /* steps */
 	uint32_t count;       /* 1, or 0: a segment has so many bytes more or less */
 	int64_t bytes;

@@ -52,7 +52,7 @@ static void prefetch_next(const struct run *run)
 	const struct gt_event *next = gt_recording_peek(run->recording, &process);
 
 	for (size_t i = 0; next && next->function < GT_FN_COUNT && i < run->count; i++)
-		gt_live_prefetch(&run->ledgers[i]->live, next, (uint16_t)process);
+		gt_ledger_prefetch(run->ledgers[i], next, process);
 }
 
 static bool take_event(void *context, const struct gt_event *event, uint32_t process)

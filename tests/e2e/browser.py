@@ -37,10 +37,38 @@ class Browser:
 
     def __exit__(self, kind, value, trace):
         try:
+            if kind and issubclass(kind, Exception):
+                self._keep_picture()
             self._ask("DELETE", f"{self.session}/window")
             self._switch(self.home)
         except (OSError, AssertionError):
             chromium.close()  # it has gone, or is in no state to be used again
+
+    def _keep_picture(self):
+        """What the page looked like when a test failed; build/failed-pictures keeps it."""
+        folder = getattr(self.case, "build", None)
+        if not folder:
+            return
+        folder = pathlib.Path(folder) / "failed-pictures"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{self.case.name.replace('/', '-')}.png"
+        self.screenshot(path, whole=True)
+        print(f"    kept: {path}")
+
+    def saved(self, selector):
+        """The text of the file that a button saves."""
+        self.js("""
+            const create = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+            window.saved = null;
+            URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };
+            HTMLAnchorElement.prototype.click = () => {
+              URL.createObjectURL = create;
+              HTMLAnchorElement.prototype.click = click;
+            };
+            document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', { bubbles: true }));""",
+                selector)
+        self.wait("window.saved !== null")
+        return self.js("return window.saved")
 
     def _switch(self, tab):
         self._ask("POST", f"{self.session}/window", {"handle": tab})
@@ -110,13 +138,20 @@ class Browser:
              "actions": [at[0], {"type": "pointerDown", "button": 0}, at[1], at[2],
                          {"type": "pointerUp", "button": 0}]}]})
 
-    def screenshot(self, path, whole=False):
-        how = {"captureBeyondViewport": True} if whole else {}
+    def screenshot(self, path, whole=False, part=None):
+        """What the window shows; the whole page, or `part` of it, by its selector."""
+        how = {"captureBeyondViewport": True} if whole or part else {}
+        if part:
+            box = self.js("const b = document.querySelector(arguments[0]).getBoundingClientRect();"
+                          "return [b.left + scrollX, b.top + scrollY, b.width, b.height]", part)
+            how["clip"] = {"x": box[0] - 12, "y": box[1] - 12, "width": box[2] + 24, "height": box[3] + 24, "scale": 1}
         if whole:
             size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
             how["clip"] = {"x": 0, "y": 0, "width": size["width"],
                            "height": min(size["height"], 6000), "scale": 1}
-        picture = self.cdp("Page.captureScreenshot", format="png", **how)["data"]
+        if pathlib.Path(path).suffix == ".webp":
+            how.update(format="webp", quality=85)
+        picture = self.cdp("Page.captureScreenshot", **how)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(picture))
 
     def complaints(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """pages.py - makes the page of a recording, opens it in a browser, and reads its data."""
 import base64
+import itertools
 import json
 import re
 import zlib
@@ -91,3 +92,56 @@ class Lives:
             rows.append(now)
         width = 1 << raw["shift"]
         self.times = [rows[min(i + width, len(rows)) - 1] for i in range(0, len(rows), width)]
+
+
+class Blocks:
+    """Single blocks and segments of a set, as src/page/blocks_json.c writes them; times in ns, None: never.
+
+    blocks, segments: dicts; a segment's "used" has (time, bytes in blocks), the first 0 at its birth.
+    """
+    COLUMNS = ("site", "kind", "stack", "place", "process", "device", "tid", "phase", "size", "handle",
+               "born", "life", "freed_stack", "freed_place", "flags")
+    SEGMENT = ("site", "kind", "stack", "process", "device", "address", "size", "born", "life", "points")
+
+    def __init__(self, of_set):
+        self.raw = raw = of_set["blocks"]
+        words = varints(zlib.decompress(base64.b64decode(raw["packed"])))
+        self.blocks = self._rows(words, self.COLUMNS, raw["count"])
+        self.segments = self._rows(words, self.SEGMENT, raw["segments"])
+        times = [[next(words) for _ in range(s["points"])] for s in self.segments]
+        for segment, steps in zip(self.segments, times):
+            now, used, segment["used"] = segment["born"], 0, [(segment["born"], 0)]
+            for step in steps:
+                now, used = now + step, used + unzigzag(next(words))
+                segment["used"].append((now, used))
+        assert next(words, None) is None
+        self.is_complete = raw["count"] == raw["total"] and raw["segments"] == raw["segment_total"]
+
+    @staticmethod
+    def _rows(words, names, count):
+        table = [[next(words) for _ in range(count)] for _ in names]
+        rows, now = [dict(zip(names, row)) for row in zip(*table)], 0
+        for row in rows:
+            now += row["born"]
+            row["born"] = now
+            row["ended"] = now + row["life"] - 1 if row["life"] else None
+        return rows
+
+    def parts_at(self, time):
+        """[bytes of blocks, fragmented, cached] at a moment."""
+        alive = [block["size"] for block in self.blocks if lives_at(block, time)]
+        parts = [sum(alive), 0, 0]
+        for segment in self.segments:
+            if lives_at(segment, time):
+                used = [used for since, used in segment["used"] if since <= time][-1]
+                parts[1 if used else 2] += segment["size"] - used
+        return parts
+
+
+def lives_at(block, time):
+    return block["born"] <= time and (block["ended"] is None or block["ended"] > time)
+
+
+def row_times(rows):
+    """When each row of a set's "rows" or "kind_rows" ends, in ns."""
+    return list(itertools.accumulate(varints(base64.b64decode(rows["times"]))))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_html.py - the page of a recording: in a real browser, and as a file."""
 import base64
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -112,10 +114,13 @@ def test_the_page_never_turns_text_into_markup(case):
 def test_unusable_input_gets_one_line(case):
     recordings(case)
     case.path("notes.txt").write_text("nothing\n")
+    case.path("no").mkdir()
     case.path("empty.csv").write_text("")
     case.path("head.csv").write_text("CallNumber,TimeMs,APICall,VmRSS_KB\n")
     for arguments, status in ((("nowhere.gt",), 1), (("notes.txt",), 1), (("empty.csv",), 1),
-                              (("head.csv",), 1), ((), 2), (("leaks.gt", "family.gt", "many.gt"), 2), (("leaks.gt", "head.csv"), 2),
+                              (("head.csv",), 1), ((), 2), (("leaks.gt", "head.csv"), 2),
+                              (("leaks.gt", "family.gt", "head.csv"), 2), ((".", "--serve"), 2), (("no",), 1),
+                              (("leaks.gt", "--baseline", "family.gt"), 2),
                               (("leaks.gt", "family.gt", "--serve"), 2), (("leaks.gt", "nowhere.gt"), 1),
                               (("leaks.gt", "--port", "80"), 2),
                               (("leaks.gt", "-o", "no/such/folder.html"), 1),
@@ -694,8 +699,9 @@ def test_a_running_program_is_followed(case):
              ".match(/(\\d+) events?/)?.[1] ?? 0)"
     try:
         end = time.monotonic() + 60
-        # a trace begins with its name, when it is whole
-        while not any(trace.read_bytes()[:1].strip(b"\0") for trace in case.folder.glob("run.gt/*.trace")):
+        # a trace begins with its name, when it is whole; a page of no events has no range
+        while not any(trace.read_bytes()[:1].strip(b"\0") for trace in case.folder.glob("run.gt/*.trace")) \
+                or not case.report("run.gt", "summary")["recording"]["events"]:
             assert time.monotonic() < end and program.poll() is None, "nothing is recorded"
             time.sleep(0.05)
         os.killpg(program.pid, signal.SIGSTOP)
@@ -703,6 +709,10 @@ def test_a_running_program_is_followed(case):
             page.open(served.address)
             page.wait("document.body.dataset.drawn === 'all'")
             first = page.js(f"return {events}")
+            # all until now: what comes later does not change it
+            end_s = page.js("return JSON.parse(document.getElementById('data').textContent).end_ns") / 1e9
+            page.js(f"location.hash = '#range=0-{end_s:.9f}'")
+            page.wait("document.querySelector('.range')?.hidden === false")
             while page.js(f"return {events}") <= first:
                 assert time.monotonic() < end, "the page never showed more"
                 os.killpg(program.pid, signal.SIGCONT)
@@ -711,6 +721,12 @@ def test_a_running_program_is_followed(case):
                 time.sleep(1)
             assert "is still running" in page.text(".gaps")
             assert "alive" in page.text(".verdicts") and "leak" not in page.text(".verdicts")
+            until = re.search(r"report -a range --to ([\d.]+)\.", page.text(".range")).group(1)
+            wanted = case.report("run.gt", "range", "--to", until)["range"]
+            rows = list(csv.DictReader(io.StringIO(page.saved(".range button.csv"))))
+            for title, key in (("Allocated", "allocated"), ("Freed", "freed")):
+                found = sum(int(row[f"{title} (resources)"]) for row in rows)
+                assert found == wanted[key] > 0, (title, found, wanted)
             assert page.complaints() == []
     finally:
         os.killpg(program.pid, signal.SIGKILL)

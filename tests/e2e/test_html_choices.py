@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""test_html_choices.py - what a reader chooses on the page: links, ranges, filters."""
+"""test_html_choices.py - what a reader chooses on the page: links, ranges, filters, one of several recordings."""
 import collections
 import itertools
 import random
+import shutil
 
 import test_pools
 from browser import Browser
@@ -48,7 +49,7 @@ def test_a_range_is_what_the_report_says_of_it(case):
         made = case.run(case.build / "bench" / "make_events", f"r{events}.gt", str(events), "balanced")
         assert made.status == 0, made.err
     chance = random.Random(25)
-    for name, ranges in (("leaks.gt", 3), ("family.gt", 3), ("r3000.gt", 3), ("r60000.gt", 2)):
+    for name, ranges in (("leaks.gt", 1), ("family.gt", 1), ("r3000.gt", 1), ("r60000.gt", 1)):
         data = data_of(page_of(case, name))
         everything = data["sets"][0]
         lives, kinds = Lives(everything), everything["kinds"]
@@ -240,3 +241,43 @@ def test_tables_are_copied_and_downloaded(case):
         page.wait("copied.length === 2")
         assert page.js("return copied[1] === location.href")
         assert page.complaints() == []
+
+
+def test_several_recordings_share_a_page(case):
+    recordings(case)
+    for name, to in (("before", "1/app"), ("after", "2/app"), ("markup", "2/markup"), ("clean", "2/clean"),
+                     ("silent", "2/nogpu")):
+        shutil.copytree(case.path(f"{name}.gt"), case.path(f"night/{to}.gt"))
+    path, told = page_of(case, "night"), case.report("night", "summary")
+    data = data_of(path)
+    assert [data["all"][part] for part in ("tests", "recordings", "groups")] == \
+        [told[part] for part in ("tests", "recordings", "groups")]
+    assert list(data["pages"]) == list("01324"), "those that fail first"
+    assert data["pages"]["0"]["recording"]["path"] == "night/1/app.gt", data["pages"]["0"]["recording"]
+    case.path("known.supp").write_text("leak:load_texture\nleak:make_scratch\n")
+    known = ("--suppressions", "known.supp", "--baseline", "night/1")
+    assert case.gputrack("html", "night", *known, "-o", "known.html").status == 0
+    groups = data_of(case.path("known.html"))["all"]["groups"]
+    assert groups == case.report("night", "summary", *known)["groups"] and 0 < len(groups) < len(told["groups"])
+    with Browser(case, width=400, height=800) as page:
+        opened(page, path)
+        assert page.js("document.querySelectorAll('tr.row').forEach(n => n.click());"
+                       "return document.documentElement.scrollWidth") <= 400
+        page.resize(1280, 900)
+        rows = page.texts("#tests tr.row")
+        assert [row.split()[:2] for row in rows[:2]] == [["leaked", "app"], ["leaked", "markup"]], rows
+        leak = next(row for row in page.texts("#leaks tr.row") if "make_scratch" in row)
+        assert leak.startswith("1.00 MiB") and "app (1 of 2 runs)" in leak, leak
+        assert page.texts("#tests tr.opened a.recording")[:2] == ["night/1/app.gt", "night/2/app.gt"]
+        page.js("document.querySelectorAll('#tests tr.opened a.recording')[1].click()")
+        page.wait("document.querySelector('#timeline canvas')")
+        assert fragment(page) == "#recording=2" and page.text("#recording") == "night/2/app.gt"
+        assert "54" in page.text(".verdicts") and page.js("return document.title").startswith("./bin/game")
+        page.js("document.querySelector('#nav a[href=\"#leaks\"]').click()")
+        assert fragment(page) == "#leaks&recording=2"
+        page.js("document.getElementById('all-recordings').click()")
+        page.wait("document.getElementById('tests')")
+        assert fragment(page) == "" and page.js("return document.title").startswith("5 recordings")
+        page.js("history.back()")
+        page.wait("document.getElementById('timeline')")
+        assert page.complaints() == [] and page.requests() == [path.as_uri()]

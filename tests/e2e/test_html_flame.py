@@ -238,7 +238,7 @@ def test_two_recordings_show_what_diff_says(case):
         press(page, "Length", "#timeline")
         assert "align=length" in page.js("return location.hash")
         page.resize(400, 800)
-        assert page.js("return document.documentElement.scrollWidth") <= 400
+        page.wait("document.documentElement.scrollWidth <= 400")  # charts follow once the page has
         page.click("#theme")
         assert page.complaints() == [] and page.requests() == [path.as_uri()]
 

@@ -23,8 +23,9 @@ function byteSplits(chart, axis, low, high) {
   return splits;
 }
 
+/* `named`: the title of a column of these values. */
 export function timeAxis() {
-  return { stroke: color("dim"), grid: { stroke: color("line"), width: 1 },
+  return { named: "Seconds", stroke: color("dim"), grid: { stroke: color("line"), width: 1 },
     ticks: { stroke: color("line"), width: 1 }, font: "12px system-ui", space: 84, size: 34,
     values: (chart, splits) => splits.map((at) => formatTime(at, timeStep(splits))) };
 }

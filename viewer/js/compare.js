@@ -2,10 +2,10 @@
 // compare.js - two recordings in one page: what changed, as `gputrack diff` has it.
 import { color, el, section, segmented, withAlpha } from "./dom.js";
 import { fromZero, lineSeries, makeChart, steps, timeAxis, valueAxis } from "./charts.js";
-import { PageData, indexUpTo } from "./data.js";
+import { indexUpTo } from "./data.js";
 import { CompareFlame } from "./compare_flame.js";
 import { formatBytes, formatCount, formatTime, plural, signed } from "./format.js";
-import { pictureButtons } from "./picture.js";
+import { chartButtons } from "./picture.js";
 import { state } from "./state.js";
 import { Table, tableState } from "./table.js";
 
@@ -65,7 +65,7 @@ class Timelines {
     };
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
       el("span", { class: "dim", text: "Aligned by" }), this.aligned, this.phase,
-      pictureButtons("timelines", { canvas: () => this.host.querySelector("canvas") })));
+      chartButtons("timelines", () => this.chart)));
     this.node.append(el("div", { class: "legend" }, key("shrunk", "old"), key("grown", "new")), this.host, this.readout);
     state.on(["align", "phase"], () => this.draw());
   }
@@ -125,7 +125,7 @@ class Timelines {
     this.chart = makeChart(this.host, { height: 260, series: [{}, series("old", "shrunk"), series("new", "grown")],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: { range: fromZero } },
-      axes: [{ ...timeAxis(), ...(isShare ? { values: (chart, splits) => splits.map((at) => `${at} %`) } : {}) },
+      axes: [{ ...timeAxis(), ...(isShare ? { named: "Percent", values: (chart, splits) => splits.map((at) => `${at} %`) } : {}) },
         valueAxis("bytes")],
       hooks: { setCursor: [(chart) => this.showReadout(chart, isShare)] } }, this.data());
     this.showReadout(this.chart, isShare);
@@ -159,7 +159,7 @@ function changeColumns(withChange) {
   ];
 }
 
-function stackOf({ stack }) {
+export function stackOf({ stack }) {
   return stack.length ? el("ol", { class: "stack" }, stack.map((frame) => el("li", {},
     el("code", { class: "fn", text: frame.function || `${frame.module}+${frame.offset}` }), " ",
     el("span", { class: "where", text: frame.file ? `${frame.file}:${frame.line}` : frame.module || "" })))) :
@@ -187,8 +187,8 @@ const tables = { leaks: tableState("change"), peak: tableState("bytes"), functio
 tables.leaks.down = false;
 
 /* Draws what comes first; what it gives back draws the rest. */
-export function drawComparison(raw, main) {
-  const [old, now] = [raw.old, raw.new].map((one) => new PageData(one).set(0));
+export function drawComparison({ raw, sides }, main) {
+  const [old, now] = sides.map((side) => side.set(0));
   const timelines = new Timelines(old, now);
   const leakCount = Object.values(raw.diff.counts).reduce((a, b) => a + b, 0);
   main.append(cards(raw), timelines.node);

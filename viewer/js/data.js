@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // data.js - what the page carries, unpacked: rows over time, call sites, stacks.
+import { Blocks } from "./blocks.js";
 import { Lives, inflate } from "./lives.js";
 import { lastPart } from "./format.js";
 import { siteWeights } from "./weights.js";
@@ -129,6 +130,13 @@ class RecordingSet {
     this.end = data.end;
   }
 
+  /* Single blocks of memory; null where the browser cannot unpack them. */
+  get blocks() {
+    const { blocks } = this.raw;
+    this.unpackedBlocks ??= blocks.bytes && new Blocks(blocks, blocks.bytes, this);
+    return this.unpackedBlocks;
+  }
+
   /* Each stack of a site with what it created; the site itself where there is one. */
   partsOf(site) {
     const parts = [];
@@ -178,12 +186,15 @@ export class PageData {
     this.sets = [];
   }
 
-  /* Before anything else: unpacks what is compressed. */
+  /* Before anything else: unpacks what is compressed, here and in the recordings that are compared. */
   async unpack() {
-    await Promise.all((this.raw.sets || []).map(async ({ lives }) => {
+    this.sides = await Promise.all([this.raw.old, this.raw.new].filter(Boolean).map((one) =>
+      new PageData(one).unpack()));
+    await Promise.all((this.raw.sets || []).map(async ({ lives, blocks }) => {
       lives.bytes = lives.packed ? await inflate(lives.packed) : null;
-      lives.isLeftOut = !lives.packed;
       lives.packed = "";
+      blocks.bytes = await inflate(blocks.packed);
+      blocks.packed = "";
     }));
     return this;
   }

@@ -101,9 +101,14 @@ export class Filter {
       listed(this.ofOrigins.map((term) => term.name))}: that part of the filter is not applied here.` : "";
   }
 
-  beyondLives(set) {
-    const lost = this.ofOrigins.filter(({ name, dimension }) => name !== "lifetime" &&
+  /* What is not known of lives over time. */
+  lostIn(set) {
+    return this.ofOrigins.filter(({ name, dimension }) => name !== "lifetime" &&
       !set.lives?.told.has(dimension.told)).map((term) => term.name);
+  }
+
+  beyondLives(set) {
+    const lost = this.lostIn(set);
     const notes = lost.length ? [`This recording is too large for the page to tell it by ${
       listed(lost)}: that part of the filter is not applied.`] : [];
     const sizes = this.ofOrigins.some((term) => term.name === "size") && !lost.includes("size");
@@ -129,6 +134,14 @@ export class Filter {
         this.compare(term, sizeIn(set.lives, origin)) : matchesText(term, term.dimension.from(origin, set))),
       life: lifetimes.length ? (seconds) => lifetimes.every((term) => this.compare(term, seconds)) : null,
     };
+  }
+
+  /* True for a single block (blocks.js), of which everything is known. `until`: the end of time. */
+  block(block, set, until) {
+    return this.site(block.site) && this.ofOrigins.every((term) => term.name === "size" ?
+      this.compare(term, block.size) : term.name === "lifetime" ?
+        this.compare(term, Math.min(block.ended, until) - block.born) :
+        matchesText(term, term.dimension.from(block, set)));
   }
 
   compare(term, value) {

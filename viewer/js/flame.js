@@ -59,7 +59,8 @@ export class Flame {
     this.node.querySelector(".section-head").append(el("div", { class: "controls" }, this.modes, this.units));
     return el("div", { class: "controls" }, this.search, this.matched, this.around, this.reset,
       el("div", { class: "controls apart" }, this.forms, this.inverted, this.libraries,
-        pictureButtons("flame graph", { canvas: () => this.graph.canvas, svg: () => this.graph.toSvg() })));
+        pictureButtons("flame graph", { canvas: () => this.graph.canvas, svg: () => this.graph.toSvg(),
+          rows: () => this.rows() })));
   }
 
   listen() {
@@ -113,6 +114,14 @@ export class Flame {
       add(stack[field], { site: stack.site, frames: stack.frames });
     add(rest[field], { name: rest.sites ? `${formatCount(rest.sites)} other call sites` : "other call sites" });
     return { entries, note, differs: selection.what === "net" };
+  }
+
+  /* Stacks with their values, the outermost function first: what collapsed stacks have, as a table. */
+  rows() {
+    const { entries, differs } = this.weighted();
+    return [["Stack", "Kind", ...(differs ? ["New", "Old"] : [this.unit === "bytes" ? "Bytes" : "Resources"])],
+      ...entries.map(({ frames, site, name, value, old }) => [frames ? [...frames].reverse().map((frame) =>
+        frame.name).join(";") : name, site?.kind.name ?? "", ...(differs ? [value, old] : [value])])];
   }
 
   build() {

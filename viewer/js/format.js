@@ -13,9 +13,12 @@ export function formatBytes(bytes) {
   return (bytes < 0 ? "−" : "") + `${formatCount(value, digits)} ${UNITS[unit]}`;
 }
 
+/* By digits; to make one takes longer than to use it a hundred times. */
+const formats = [];
+
 export function formatCount(value, digits = 0) {
-  return value.toLocaleString("en-US",
-    { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  formats[digits] ||= new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return formats[digits].format(value);
 }
 
 /* "3 buffers", "1 block of device memory". */

@@ -18,6 +18,15 @@ const KEYS = [
   ["", "Enter", "zoom to a box"],
   ["", "S, shift Enter", "callers and callees of the box's function"],
   ["", "Escape", "show all"],
+  ["blocks", "← →", "previous, next block"],
+  ["", "↑ ↓", "block above, below"],
+  ["", "Enter", "zoom to a block"],
+  ["", "+ − 0", "zoom in, out, show all"],
+  ["", "V, shift V", "zoom in, out upwards"],
+  ["", ", .", "earlier, later"],
+  ["", "Page Up, Page Down", "higher, lower"],
+  ["", "A", "by age or by address"],
+  ["", "Escape", "show all"],
   ["tables", "↑ ↓ Enter", "move between rows, open one"],
 ];
 

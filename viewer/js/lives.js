@@ -7,7 +7,8 @@ const NEVER = 65535;
 const ORIGIN = ["site", "stack", "process", "place", "tid", "phase", "size", "cells"];
 /* What origins are told apart by, by the page's level of detail. */
 const TOLD = { size: ["process", "place", "tid", "phase", "size"],
-  class: ["process", "place", "tid", "phase", "size"], device: ["process", "place", "size"], site: [] };
+  class: ["process", "place", "tid", "phase", "size"], device: ["process", "place", "size"], site: [],
+  row: [] };
 
 /* Bytes that were compressed by zlib; null where the browser cannot. */
 export async function inflate(base64) {
@@ -19,7 +20,7 @@ export async function inflate(base64) {
 }
 
 /* Reads a column of variable-length integers after the other. */
-class Columns {
+export class Columns {
   constructor(bytes) {
     Object.assign(this, { bytes, at: 0 });
   }
@@ -40,13 +41,9 @@ class Columns {
   }
 }
 
-/* Which cells count, by a selection (state.js): steps a and b are those that end at from and to. */
-const COUNTS = {
-  moment: (born, ended, a, b) => born <= b && ended > b,
-  left: (born, ended, a, b) => born > a && born <= b && ended > b,
-  freed: (born, ended, a, b) => ended > a && ended <= b,
-  allocated: (born, ended, a, b) => born > a && born <= b,
-};
+/* What a range has of an origin, in the order of the columns below; see Lives.range. */
+const RANGE_PARTS = ["left", "freed", "allocated"];
+const COLUMNS = 2 * RANGE_PARTS.length; // bytes and count of each
 
 export class Lives {
   /* `rowTimes`: when the rows of the recording end. */
@@ -101,28 +98,67 @@ export class Lives {
   }
 
   /*
-   * Calls `each(origin, bytes, count)` for each origin with something selected. `keeps` is
-   * null, or a filter (filter.js).
+   * By origin, what it left, freed and allocated after step a and up to step b: bytes and count of
+   * each part. The last answer is kept: a table and a flame graph ask the same.
+   */
+  range(a, b, life) {
+    if (!life && this.last?.a === a && this.last.b === b)
+      return this.last.sums;
+    const { born, ended, bytes, counts, origins } = this, sums = new Float64Array(COLUMNS * origins.length);
+    for (let o = 0; o < origins.length; o++) {
+      const { first, end } = origins[o], at = COLUMNS * o;
+      for (let i = first; i < end; i++) {
+        const from = born[i], to = ended[i];
+        if (from > b)
+          break;
+        if (to <= a || (from <= a && to > b) || (life && !life(this.lifetime(i))))
+          continue;
+        if (to > b) {
+          sums[at] += bytes[i];
+          sums[at + 1] += counts[i];
+        } else {
+          sums[at + 2] += bytes[i];
+          sums[at + 3] += counts[i];
+        }
+        if (from > a) {
+          sums[at + 4] += bytes[i];
+          sums[at + 5] += counts[i];
+        }
+      }
+    }
+    if (!life)
+      this.last = { a, b, sums };
+    return sums;
+  }
+
+  /* By origin, bytes and count of what was alive at the end of a step. */
+  alive(step, life) {
+    const { born, ended, bytes, counts, origins } = this, sums = new Float64Array(2 * origins.length);
+    for (let o = 0; o < origins.length; o++) {
+      const { first, end } = origins[o];
+      for (let i = first; i < end && born[i] <= step; i++)
+        if (ended[i] > step && (!life || life(this.lifetime(i)))) {
+          sums[2 * o] += bytes[i];
+          sums[2 * o + 1] += counts[i];
+        }
+    }
+    return sums;
+  }
+
+  /*
+   * Calls `each(origin, bytes, count)` for each origin with something selected (state.js): `what` is
+   * "moment", "net", or a part of a range. `keeps` is null, or a filter (filter.js).
    */
   sum({ what, from, to }, keeps, each) {
     const a = from === undefined || from <= 0 ? -1 : this.stepAt(from), b = this.stepAt(to);
-    const selects = COUNTS[what];
-    for (const origin of this.origins) {
-      if (keeps && !keeps.origin(origin))
-        continue;
-      let bytes = 0, count = 0, any = false;
-      for (let i = origin.first; i < origin.end; i++) {
-        const sign = what === "net" ? COUNTS.allocated(this.born[i], this.ended[i], a, b) -
-          COUNTS.freed(this.born[i], this.ended[i], a, b) :
-          Number(selects(this.born[i], this.ended[i], a, b));
-        if (!sign || (keeps?.life && !keeps.life(this.lifetime(i))))
-          continue;
-        bytes += sign * this.bytes[i];
-        count += sign * this.counts[i];
-        any = true;
-      }
-      if (any && (bytes || count))
-        each(origin, bytes, count);
+    const isMoment = what === "moment", at = 2 * RANGE_PARTS.indexOf(what);
+    const sums = isMoment ? this.alive(b, keeps?.life) : this.range(a, b, keeps?.life);
+    for (let o = 0; o < this.origins.length; o++) {
+      const i = isMoment ? 2 * o : COLUMNS * o;
+      const [bytes, count] = isMoment ? [sums[i], sums[i + 1]] : what === "net" ?
+        [sums[i + 4] - sums[i + 2], sums[i + 5] - sums[i + 3]] : [sums[i + at], sums[i + at + 1]];
+      if ((bytes || count) && (!keeps || keeps.origin(this.origins[o])))
+        each(this.origins[o], bytes, count);
     }
   }
 

@@ -2,6 +2,7 @@
 // main.js - puts the page together, and again when its data changes.
 import { el, visible } from "./dom.js";
 import { Flame } from "./flame.js";
+import { blockView } from "./blocks_view.js";
 import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
 import { RangeView } from "./range.js";
@@ -23,6 +24,7 @@ import { shortageBanner } from "./shortage.js";
 import { sitesSection } from "./sites.js";
 import { state } from "./state.js";
 import { tableState } from "./table.js";
+import { drawTests, recordingOfAll, testsHeader } from "./tests.js";
 import { isDark, themeButton } from "./theme.js";
 
 /* What the reader did to a view and no link repeats; it survives new data. */
@@ -30,12 +32,16 @@ const kept = {
   hiddenKinds: new Set(),
   functions: { ...tableState("total"), isOpen: false },
   range: tableState("left"),
+  blocks: { ...tableState("bytes"), isOpen: false },
   leaks: tableState("bytes"),
   held: tableState("bytes"),
   sites: tableState("total"),
   metrics: { trace: null },
 };
 let data;
+/* Of several recordings: the data of all, and by recording what has been unpacked. */
+let several = null;
+const unpacked = new Map();
 
 function jump() {
   document.getElementById(state.values.view)?.scrollIntoView();
@@ -82,8 +88,10 @@ function drawRecording(main) {
   return () => {
     const flame = new Flame(set, kept.functions), samples = samplesSection(set);
     const metrics = metricsSection(set, kept.metrics), memory = memorySection(set);
-    main.append(...[memory?.node, samples?.node, flame.node, leaksSection(set, kept.leaks, kept.held),
+    const blocks = blockView(set, kept.blocks);
+    main.append(...[blocks?.node, memory?.node, samples?.node, flame.node, leaksSection(set, kept.leaks, kept.held),
       sitesSection(set, kept.sites), mistakesSection(set), metrics?.node].filter(Boolean));
+    blocks?.draw();
     memory?.draw();
     samples?.draw();
     flame.draw();
@@ -95,7 +103,8 @@ const tools = () => [copyButton("Copy link", "Copies this page's address with ev
   "range, filter, search", () => location.href), keysButton(), themeButton(draw)];
 
 function recordingHeader() {
-  return headerContent(data, { pid: state.values.pid, tools: tools(), live: data.live,
+  const back = several ? recordingOfAll(several.raw) : [];
+  return headerContent(data, { pid: state.values.pid, tools: [...back, ...tools()], live: data.live,
     pick: (pid) => state.set({ pid, zoom: null, at: "peak", range: null }) }).filter(Boolean);
 }
 
@@ -119,15 +128,18 @@ function draw() {
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
   state.forget();
+  state.on(["recording"], drawChosen);
   state.on(["pid"], draw);
   state.on(["view"], jump);
   /* for printing: canvases keep the colours they were drawn in */
   document.documentElement.dataset.ink = isDark() ? "light" : "dark";
   byId("header").replaceChildren(...(data.raw.tracker ? trackerHeader(data.raw, tools()) :
-    data.raw.diff ? compareHeader(data.raw, tools()) : recordingHeader()));
+    data.raw.diff ? compareHeader(data.raw, tools()) :
+      data.raw.all ? testsHeader(data.raw, tools()) : recordingHeader()));
   main.replaceChildren();
   const later = data.raw.tracker ? drawTracker(data.raw, main) :
-    data.raw.diff ? drawComparison(data.raw, main) : drawRecording(main);
+    data.raw.diff ? drawComparison(data, main) :
+      data.raw.all ? drawTests(data.raw, main) : drawRecording(main);
   document.body.dataset.drawn = "first";
   performance.mark("first picture");
   /* the first picture before everything else */
@@ -149,12 +161,34 @@ function draw() {
     setTimeout(finish);
 }
 
+function titleOf(raw) {
+  return visible(raw.tracker ? raw.tracker.path : raw.diff ? `${raw.diff.old} → ${raw.diff.new}` :
+    raw.all ? `${raw.all.recordings.length} recordings` :
+      raw.recording.command || raw.recording.path) + " – gputrack";
+}
+
+/* Of several recordings: the page of one, or of all together. */
+async function choose() {
+  const index = state.values.recording - 1, raw = several.raw.pages[index];
+  if (raw && !unpacked.has(index))
+    unpacked.set(index, await new PageData(raw).unpack());
+  data = unpacked.get(index) || several;
+  document.title = titleOf(data.raw);
+}
+
+async function drawChosen() {
+  await choose();
+  draw();
+}
+
 async function start() {
   const raw = JSON.parse(document.getElementById("data").textContent);
   data = await new PageData(raw).unpack();
-  document.title = visible(raw.tracker ? raw.tracker.path :
-    raw.diff ? `${raw.diff.old} → ${raw.diff.new}` :
-      raw.recording.command || raw.recording.path) + " – gputrack";
+  document.title = titleOf(raw);
+  if (raw.all) {
+    several = data;
+    await choose();
+  }
   data.live = follow(async (fresh) => {
     const next = await new PageData(fresh).unpack();
     next.live = next.drawn = true;

@@ -5,6 +5,8 @@ import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, step
   valueAxis } from "./charts.js";
 import { formatBytes, formatTime } from "./format.js";
 import { unzigzag, varints } from "./data.js";
+import { chartButtons } from "./picture.js";
+import { unstacked } from "./chart_svg.js";
 
 const MEMORY_HEIGHT = 240;
 /* Memory that nobody has asked for is grey. */
@@ -75,12 +77,15 @@ export function memorySection(set) {
       momentLine(chart, memory.time_ns / 1e9, color("bad"), [], "OUT OF MEMORY" +
         (out.asked ? `: ${formatBytes(out.asked)} requested` : ""));
   };
-  const draw = () => makeChart(host, { height: MEMORY_HEIGHT, cursor: { show: false },
+  let chart;
+  const draw = () => chart = makeChart(host, { height: MEMORY_HEIGHT, cursor: { show: false },
     series: [{}, ...memory.parts.map((part) => ({ label: part.name, paths: steps, width: 0,
       points: { show: false }, stroke: partColor(part), fill: mixed(partColor(part)) })).reverse()],
     scales: { x: { time: false, range: () => [0, Math.max(set.end, 1e-6)] },
       y: { range: (chart, low, high) => fromZero(chart, low, Math.max(high ?? 0, capacity)) } },
     axes: [timeAxis(), valueAxis("bytes")], hooks: { draw: [marks] } }, data);
+  node.querySelector(".section-head").append(chartButtons("device memory", () => chart,
+    () => unstacked(data, memory.parts.length)));
   node.append(host, partTable(memory, out ? "when memory ran out" : "at its highest"));
   return { node, draw };
 }

@@ -2,7 +2,8 @@
 // mistakes.js - mistakes other than leaks.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
-import { placeLine, stackList } from "./stack.js";
+import { placeLine, placeText, stackList } from "./stack.js";
+import { pictureButtons } from "./picture.js";
 
 function resultText(call) {
   return call.result_name ? ` with ${call.result_name}` :
@@ -46,7 +47,10 @@ function lastCallEntry(set, call) {
 /* null when there are none. */
 export function mistakesSection(set) {
   const m = set.raw.mistakes, node = section("mistakes", "Mistakes");
+  const rows = [["Mistake", "Function", "Kind", "Count", "Result", "Where"]];
   const group = (title, list, draw) => {
+    rows.push(...list.map((call) => [title, call.function, call.kind, call.count ?? 1, call.result_name ||
+      call.result || "", call.place ? placeText(set.data.place(call.place)) : ""]));
     if (list.length)
       node.append(el("h3", { text: title }), ...list.map((call) => draw(set, call)));
   };
@@ -68,5 +72,7 @@ export function mistakesSection(set) {
   if (m.size_mismatches)
     node.append(el("p", { text: plural(m.size_mismatches, "block was", "blocks were") +
       " freed with a size other than the allocated one" }));
+  if (rows.length > 1)
+    node.querySelector(".section-head").append(pictureButtons("mistakes", { rows: () => rows }));
   return node.children.length > 1 ? node : null;
 }

@@ -4,7 +4,8 @@ import { el } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { chosenFilter } from "./filterbar.js";
 import { formatBytes, formatCount, formatKind, formatTime, plural } from "./format.js";
-import { placeLine, siteStack } from "./stack.js";
+import { placeLine, placeText, siteStack } from "./stack.js";
+import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
 
 const SHOWN = 12, MORE = 200, NOTHING = { bytes: 0, count: 0 };
@@ -43,8 +44,9 @@ export class Moment {
     const left = { bytes: sumOf(kinds, "bytes") + rest.bytes - sumOf(now.sites, "bytes"),
       count: count - sumOf(now.sites, "count") };
     this.node.replaceChildren(
-      el("h3", { text: peak ? `At the peak, ${formatTime(now.time, 1e-4)}` :
-        `Alive at ${formatTime(time, 1e-4)}` }),
+      el("div", { class: "section-head" }, el("h3", { text: peak ?
+        `At the peak, ${formatTime(now.time, 1e-4)}` : `Alive at ${formatTime(time, 1e-4)}` }),
+      pictureButtons("moment", { rows: () => this.rows(now.sites, left) })),
       el("p", { class: "sum" }, el("strong", { text: formatBytes(device) }),
         " of device memory", host ? `, ${formatBytes(host)} of host memory` : "",
         `, ${plural(count, "resource", "resources")}`),
@@ -76,6 +78,12 @@ export class Moment {
       el("span", { class: "at" }, placeLine(s.site.place))), ...siteStack(s.site)));
   }
 
+  rows(sites, left) {
+    return [["Bytes", "Resources", "Kind", "API", "Where"],
+      ...sites.map(({ site, bytes, count }) => [bytes, count, site.kind.name, site.kind.api, placeText(site.place)]),
+      ...(left.count > 0 ? [[left.bytes, left.count, "", "", "call sites that are not in the page"]] : [])];
+  }
+
   /* The call sites, the biggest first; `left` is what those that are not in the page hold. */
   list(sites, left) {
     const most = Math.max(sites[0]?.bytes ?? 0, 1), inBytes = sites.some((s) => s.bytes);
@@ -102,11 +110,10 @@ export class Moment {
 
 /* How exact call sites over time are. */
 export function stepText(set) {
-  const { lives } = set;
-  if (set.raw.lives.isLeftOut)
-    return "there are too many call sites for the page to have them over time";
+  const { lives } = set, merged = set.raw.lives.merged_sites;
   if (!lives)
     return "this browser cannot unpack what the page has of call sites over time";
   return `the page has call sites over time in ${formatCount(lives.times.length)} steps of about ` +
-    formatTime(set.end / Math.max(lives.times.length, 1), 1e-4);
+    formatTime(set.end / Math.max(lives.times.length, 1), 1e-4) +
+    (merged ? `, and the smallest ${formatCount(merged)} of them only together` : "");
 }

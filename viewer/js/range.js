@@ -18,7 +18,8 @@ const HINTS = { left: "Allocated in this range and alive at its end.",
 /* A site that the page does not have stands for all of them. */
 function restSite(set) {
   return { index: -1, stack: 0, kind: { name: "", api: "", index: -1 }, frames: [], parts: [],
-    place: { name: `${formatCount(set.raw.rest.sites)} other call sites`, where: "", via: "", callers: "" } };
+    place: { name: set.raw.lives.merged_sites ? "Other call sites" :
+      `${formatCount(set.raw.rest.sites)} other call sites`, where: "", via: "", callers: "" } };
 }
 
 /* [{ site, left, freed, allocated, net }], each { bytes, count }; and their sums. */

@@ -3,6 +3,7 @@
 import { color, el, section } from "./dom.js";
 import { fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
   from "./charts.js";
+import { chartButtons } from "./picture.js";
 
 /* [x, value…] of points written as 64-bit numbers. */
 export function unpackTrail(base64, width = 1) {
@@ -44,11 +45,13 @@ function unitChart(set, unit, samples) {
       spanGaps: true }));
   }
   const data = uPlot.join(tables.filter((table) => table[0].length));
-  const draw = () => makeChart(host, { height: 220, series, cursor: { y: false },
+  let chart;
+  const draw = () => chart = makeChart(host, { height: 220, series, cursor: { y: false },
     scales: { x: { time: false, range: () => [0, Math.max(set.end, 1e-6)] },
       y: { range: fromZero } },
     axes: [timeAxis(), valueAxis(unit === "bytes" ? "bytes" : unit)] }, data);
-  return { nodes: [legendOf(series.slice(1)), host], draw };
+  return { nodes: [el("div", { class: "section-head" }, legendOf(series.slice(1)),
+    chartButtons(`measured ${unit}`.trim(), () => chart)), host], draw };
 }
 
 /* null when nothing was measured. */

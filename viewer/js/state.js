@@ -32,6 +32,7 @@ export const FORMS = {
  */
 const CHOICES = {
   view: ["", FORMS.text],    // the section that the reader jumped to
+  recording: [0, FORMS.whole], // of several: the one whose page is shown, from 1; 0: none
   pid: [0, FORMS.whole],     // 0: all processes
   unit: ["", FORMS.oneOf("bytes", "objects")], // of the timeline; "": what suits the recording
   zoom: [null, FORMS.span],  // the part of the timeline that is shown
@@ -47,6 +48,9 @@ const CHOICES = {
   libraries: [false, FORMS.flag], // each of their frames
   fn: ["", FORMS.text],      // the function whose callers and callees are shown
   box: ["", FORMS.text],     // the box that is zoomed to
+  order: ["age", FORMS.oneOf("age", "address")], // of the blocks
+  level: [null, FORMS.span], // the part of their bytes that is shown
+  block: ["", FORMS.text],   // the one that is selected
   align: ["start", FORMS.oneOf("start", "peak", "length", "phase")], // of two recordings
   phase: ["", FORMS.text],   // by which they are aligned
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // table.js - tables that can be sorted and filtered, whose rows open.
-import { alignedText, copyButton, csvText } from "./copy.js";
+import { alignedText, copyButton } from "./copy.js";
 import { el } from "./dom.js";
 import { chosenFilter } from "./filterbar.js";
 import { formatCount } from "./format.js";
-import { download, fileName } from "./picture.js";
+import { saveCsv } from "./picture.js";
 import { listen } from "./state.js";
 
 const STEP = 50;
@@ -33,8 +33,7 @@ export class Table {
           () => alignedText(this.values())),
         el("button", { type: "button", class: "tool csv", text: "CSV",
           title: "Downloads all rows that the filters show, as comma-separated values",
-          on: { click: () => download(fileName(label.toLowerCase().replaceAll(" ", "-"), "csv"),
-            new Blob([csvText(this.values())], { type: "text/csv" })) } })),
+          on: { click: () => saveCsv(label, () => this.values()) } })),
       el("table", { aria: { label } }, el("thead", {}, el("tr", {}, this.heads)), this.body),
       this.more, this.note);
     if (siteOf)

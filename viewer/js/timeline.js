@@ -6,14 +6,17 @@ import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, step
 import { formatTime, formatValue } from "./format.js";
 import { chosenFilter } from "./filterbar.js";
 import { indexUpTo } from "./data.js";
+import { chartButtons } from "./picture.js";
+import { unstacked } from "./chart_svg.js";
 import { state } from "./state.js";
+import { TimeWindow } from "./window.js";
 
 const HEIGHT = 280;
-const SMALLEST_WINDOW = 1e-7;
 
-export class Timeline {
+export class Timeline extends TimeWindow {
   /* `hidden`: kinds that are not shown; it outlives this. */
   constructor(set, hidden) {
+    super();
     Object.assign(this, { set, hidden });
     this.node = section("timeline", "Timeline");
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
@@ -43,41 +46,13 @@ export class Timeline {
         button("−", "Zoom out", () => this.zoom(2)),
         button("‹", "Earlier", () => this.pan(-0.25)),
         button("›", "Later", () => this.pan(0.25)),
-        button("All", "Show all", () => this.setWindow(0, this.set.end))));
+        button("All", "Show all", () => this.setWindow(0, this.set.end))),
+      chartButtons("timeline", () => this.chart, (chart) => unstacked(chart.data,
+        this.kinds.filter((kind) => !this.hidden.has(kind.key)).length)));
   }
 
   get unit() {
     return state.values.unit || (this.set.raw.peak.bytes ? "bytes" : "objects");
-  }
-
-  /* The selected moment; the peak's, or the end where nothing peaked. */
-  get moment() {
-    const { at } = state.values, { peak } = this.set.raw;
-    return at !== "peak" ? at : peak.bytes ? peak.time_ns / 1e9 : this.set.end;
-  }
-
-  get window() {
-    const [from, to] = state.values.zoom || [0, this.set.end];
-    return to > from && from < this.set.end ? [from, to] : [0, Math.max(this.set.end, 1e-6)];
-  }
-
-  setWindow(from, to) {
-    const end = Math.max(this.set.end, 1e-6);
-    const span = Math.min(Math.max(to - from, Math.min(SMALLEST_WINDOW, end)), end);
-    const start = Math.min(Math.max(from, 0), end - span);
-    state.set({ zoom: span >= end ? null : [start, start + span] }, { passing: true });
-  }
-
-  zoom(factor, around) {
-    const [from, to] = this.window;
-    const fixed = around === undefined ? (this.moment >= from && this.moment <= to ?
-      this.moment : (from + to) / 2) : around;
-    this.setWindow(fixed - (fixed - from) * factor, fixed + (to - fixed) * factor);
-  }
-
-  pan(share) {
-    const [from, to] = this.window, by = (to - from) * share;
-    this.setWindow(from + by, to + by);
   }
 
   /* To the next or previous change. */
@@ -98,14 +73,6 @@ export class Timeline {
 
   pickPeak() {
     this.pick("peak");
-  }
-
-  /* From one moment to another, in any order; ends where the page's steps do. */
-  pickRange(one, other) {
-    if (!this.set.lives?.times.length)
-      return;
-    const range = this.set.lives.around(Math.max(Math.min(one, other), 0), Math.max(one, other));
-    state.set({ range, what: "chosen" }, { passing: true });
   }
 
   /* The range grows or shrinks by a step at the end that moves; without one it begins here. */
@@ -242,7 +209,7 @@ export class Timeline {
     if (this.hostShown)
       series.push({ label: "host memory", paths: steps, stroke: color("dim"), width: 1.5,
         dash: [4, 3], points: { show: false } });
-    series.push({ label: "highest",
+    series.push({ label: this.filter || this.set.totals.exact ? "total" : "highest total",
       paths: (...how) => (this.pointwise ? steps : stepsBack)(...how), stroke: color("ink"),
       width: 1,
       points: { show: false } });

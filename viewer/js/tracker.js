@@ -4,6 +4,7 @@ import { areaSeries, fromZero, kindColor, lineSeries, makeChart, steps, timeAxis
   from "./charts.js";
 import { color, el, section } from "./dom.js";
 import { cutMiddle, formatCount, formatTime, lastPart, plural } from "./format.js";
+import { chartButtons, pictureButtons } from "./picture.js";
 import { legendOf, unpackTrail } from "./samples.js";
 
 const MB_PER_KB = 1 / 1024;
@@ -87,8 +88,9 @@ class TrackerCharts {
       { paths: steps, spanGaps: true, points: { show: table[0].length === 1, size: 6,
         fill: kindColor(i) }, ...more }))];
     const data = uPlot.join(shown.map(([, table]) => table));
-    panel.append(legendOf(keys || series.slice(1)), host);
-    this.later.push(() => makeChart(host, { height: CHART_HEIGHT, series,
+    let chart;
+    panel.append(legendOf(keys || series.slice(1)), host, chartButtons(title, () => chart));
+    this.later.push(() => chart = makeChart(host, { height: CHART_HEIGHT, series,
       cursor: { y: false, drag: { x: true, y: false } },
       scales: { x: { time: false, range: xRange || this.xRange }, y: { range: fromZero } },
       axes: [xAxis || timeAxis(), valueAxis(unit)] }, data));
@@ -108,14 +110,14 @@ class TrackerCharts {
       bar.style.width = `${Math.abs(v) / most * 100}%`;
       return el("li", {}, el("code", { text: cutMiddle(call.name, 26), title: call.name }),
         el("span", { class: "track" }, bar), el("span", { class: "num", text: text(v) }));
-    })));
+    })), pictureButtons(title, { rows: () => [["Call", title], ...rows.map(([call, v]) => [call.name, v])] }));
     return panel;
   }
 
   charts() {
     const { t } = this, { calls } = t, red = color("bad"), c = t.curves;
     const mb = (kb) => this.curve(kb, MB_PER_KB), alive = (points) => this.curve(points, 1);
-    const callAxis = { ...timeAxis(), space: 48, values: (chart, at) => at.map((v) => formatCount(v)) };
+    const callAxis = { ...timeAxis(), named: "Call", space: 48, values: (chart, at) => at.map((v) => formatCount(v)) };
     const [numbers, deltas] = unpackTrail(t.deltas);
     const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
     const signed = (v) => (v > 0 ? "+" : "−") + megabytes(Math.abs(v));
