@@ -10,46 +10,21 @@ sample=$(realpath "${2:?}")
 work=$(realpath "${3:?}")
 suite=bookworm
 
-# Where this machine gets its packages from is where the fresh one does.
-mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null | awk -v s=$suite '$1 == s { print $2; exit }')
-[ -n "$mirror" ] || { echo "no mirror of $suite is configured on this machine"; exit 77; }
-eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
-[ -z "${http_proxy:-}" ] || export http_proxy
-
+here=$(dirname "$0")
 base=$work/$suite root=$work/root
-if [ ! -f "$base/made" ]; then
-	rm -rf "$base"
-	debootstrap --variant=minbase --include=ca-certificates $suite "$base" "$mirror" >"$work/debootstrap.log" 2>&1 ||
-		{ echo "debootstrap does not work here: $(tail -n 1 "$work/debootstrap.log")"; exit 77; }
-	touch "$base/made"
-fi
+sh "$here/fresh.sh" make $suite "$base" ca-certificates || exit $?
 rm -rf "$root"
 cp -a "$base" "$root"
 cp "$package" "$root/root/gputrack.deb"
 # as a CI job installs it: from a folder, by the script of the action
 cp -r "$(dirname "$package")/apt" "$root/opt/apt"
-cp -r "$(dirname "$0")/../packaging/ci" "$root/opt/ci"
-# it need not survive a crash of the machine
-echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/quick"
+cp -r "$here/../packaging/ci" "$root/opt/ci"
 cp "$sample" "$root/root/sample"
-cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
-
-# Mounts end with the command that needed them; PoCL looks for its CPUs in /sys.
-inside() {
-	unshare --mount --propagation private sh -eu -c '
-		root=$1; shift
-		mount -t proc proc "$root/proc"
-		mount --rbind /dev "$root/dev"
-		mount --rbind /sys "$root/sys"
-		exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-			DEBIAN_FRONTEND=noninteractive POCL_CACHE_DIR=/tmp/pocl http_proxy="${http_proxy:-}" sh -eu -c "$*"' sh "$root" "$@" \
-		>"$work/step.log" 2>&1
-}
 
 step() {
 	what=$1
 	shift
-	if inside "$*"; then
+	if sh "$here/fresh.sh" in "$root" "$*" >"$work/step.log" 2>&1; then
 		echo "ok $what"
 	else
 		echo "FAIL $what"

@@ -19,6 +19,7 @@
 #if defined CATCH_VERSION_MAJOR && CATCH_VERSION_MAJOR >= 3
 /* as one file, which is included already */
 #elif defined __has_include && __has_include(<catch2/reporters/catch_reporter_event_listener.hpp>)
+#include <catch2/catch_test_case_info.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>

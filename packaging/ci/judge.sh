@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # judge.sh - one verdict on the recordings in $GPUTRACK_RECORDINGS, which becomes the exit status, and beside them
 # the forms in $GPUTRACK_FORMS: github goes to the log, junit to leaks.xml, sarif to leaks.sarif, gitlab to
-# gl-code-quality-report.json, html to a page for each recording.
+# gl-code-quality-report.json, html to one page, leaks.html.
 #
 # GPUTRACK_FAIL_ON_LEAK, GPUTRACK_MAX_PEAK, GPUTRACK_SUPPRESSIONS, GPUTRACK_ROOT: as the options of these names.
 # GPUTRACK_BASELINE: recordings that new ones are compared with (default: gputrack-baseline, if there is one).
@@ -13,7 +13,8 @@ baseline=${GPUTRACK_BASELINE:-gputrack-baseline}
 set -- "$folder" --root "${GPUTRACK_ROOT:-.}" --fail-on-leak="${GPUTRACK_FAIL_ON_LEAK:-any}"
 [ -z "${GPUTRACK_MAX_PEAK:-}" ] || set -- "$@" --max-peak="$GPUTRACK_MAX_PEAK"
 [ -z "${GPUTRACK_SUPPRESSIONS:-}" ] || set -- "$@" --suppressions "$GPUTRACK_SUPPRESSIONS"
-[ ! -e "$baseline" ] || set -- "$@" --baseline "$baseline"
+[ -e "$baseline" ] && known=$baseline || known=
+[ -z "$known" ] || set -- "$@" --baseline "$known"
 
 # a form that cannot be written does not change the verdict
 write() {
@@ -28,9 +29,8 @@ for form in ${GPUTRACK_FORMS:-junit}; do
 	sarif) write sarif leaks.sarif "$@" ;;
 	gitlab) write gitlab gl-code-quality-report.json "$@" ;;
 	html)
-		find "$folder" -name '*.gt' -type d -prune | while read -r recording; do
-			gputrack html "$recording" -o "${recording%.gt}.html" || true
-		done
+		gputrack html "$folder" --root "${GPUTRACK_ROOT:-.}" -o "$folder/leaks.html" ${known:+--baseline "$known"} \
+			${GPUTRACK_SUPPRESSIONS:+--suppressions "$GPUTRACK_SUPPRESSIONS"} || true
 		;;
 	github) gputrack report "$@" --format github 2>/dev/null || true ;;
 	*) echo "judge.sh: there is no form $form" >&2 ;;

@@ -1,15 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make.sh BUILD_DIR - builds gputrack for /usr and makes BUILD_DIR/gputrack_VERSION_ARCH.deb; prints its path.
-# BUILD_DIR/apt is a folder that apt takes packages from.
+# make.sh BUILD_DIR [ARCHITECTURE ROOT] - builds gputrack for /usr and makes BUILD_DIR/gputrack_VERSION_ARCH.deb; prints
+# its path. BUILD_DIR/apt is a folder that apt takes packages from. ROOT: that of packaging/cross/root.sh, for another
+# architecture than this machine's.
 set -eu
 cd "$(dirname "$0")/../.."
-build=${1:?usage: make.sh BUILD_DIR}
-machine=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-architecture=$(dpkg --print-architecture)
+build=${1:?usage: make.sh BUILD_DIR [ARCHITECTURE ROOT]}
+architecture=${2:-$(dpkg --print-architecture)}
+machine=$(dpkg-architecture -a"$architecture" -qDEB_HOST_MULTIARCH 2>/dev/null)
+cross=
+[ -z "${3:-}" ] || cross="--cross-file=$(dirname "$3")/cross.ini"
+
+# depends_in ROOT FILE…: the packages of another root that these files need, by what its packages say of their libraries;
+# dpkg-shlibdeps knows those of this machine alone.
+depends_in() {
+	in=$1
+	shift
+	readelf -d "$@" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so\.\(.*\)\]/\1 \2/p' | sort -u | while read -r library number; do
+		cat "$in"/var/lib/dpkg/info/*.shlibs | awk -v name="$library" -v number="$number" \
+			'$1 == name && $2 == number { $1 = $2 = ""; sub(/^ +/, ""); print; exit }'
+	done | sort -u | paste -s -d , | sed 's/,/, /g'
+}
 
 if [ ! -f "$build/build.ninja" ]; then
-	meson setup "$build" --prefix=/usr --libdir="lib/$machine" --buildtype=debugoptimized \
+	# shellcheck disable=SC2086
+	meson setup "$build" $cross --prefix=/usr --libdir="lib/$machine" --buildtype=debugoptimized \
 		-Dtests=disabled -Dzsh_completions=/usr/share/zsh/vendor-completions >"$build.log" 2>&1 || {
 		cat "$build.log" >&2
 		exit 1
@@ -46,10 +61,15 @@ find "$root/usr/lib" -path '*/python3*' -type d -empty -delete
 # What the programs and libraries are linked with; our own recorder is found beside the doors.
 printf 'Source: gputrack\n\nPackage: gputrack\nArchitecture: any\n' >"$build/deb/debian/control"
 binaries=$(find "$root/usr/bin" "$root/usr/lib" -type f \( -name 'gputrack' -o -name '*.so*' \))
-# shellcheck disable=SC2086
-(cd "$build/deb" && dpkg-shlibdeps -O -xgputrack -l"$root/usr/lib/$machine/gputrack" \
-	$binaries >shlibdeps.txt 2>shlibdeps.log) || { cat "$build/deb/shlibdeps.log" >&2; exit 1; }
-depends=$(sed -n 's/^shlibs:Depends=//p' "$build/deb/shlibdeps.txt")
+if [ -n "${3:-}" ]; then
+	# shellcheck disable=SC2086
+	depends=$(depends_in "$3" $binaries)
+else
+	# shellcheck disable=SC2086
+	(cd "$build/deb" && dpkg-shlibdeps -O -xgputrack -l"$root/usr/lib/$machine/gputrack" \
+		$binaries >shlibdeps.txt 2>shlibdeps.log) || { cat "$build/deb/shlibdeps.log" >&2; exit 1; }
+	depends=$(sed -n 's/^shlibs:Depends=//p' "$build/deb/shlibdeps.txt")
+fi
 [ -n "$depends" ] || { echo "make.sh: dpkg-shlibdeps found no library that gputrack needs" >&2; exit 1; }
 
 version=$(meson introspect --projectinfo "$build" | sed -n 's/.*"version": "\([^"]*\)".*/\1/p')

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make.sh TREE TOOL FILE.tar.gz - gputrack for any distribution: TREE, an installation's prefix, with TOOL, the static
-# program of `./dev static`, in the place of the one that wants libraries. It can be unpacked anywhere.
+# make.sh TREE TOOL STATIC FILE.tar.gz - gputrack for any distribution: TREE, an installation's prefix, with TOOL, a program
+# that needs the C library alone, in the place of the one that wants libraries, and STATIC, the program of `./dev static`,
+# beside it as gputrack-static, for C libraries that are too old. It can be unpacked anywhere.
 set -eu
-tree=$(realpath "${1:?usage: make.sh TREE TOOL FILE.tar.gz}")
+tree=$(realpath "${1:?usage: make.sh TREE TOOL STATIC FILE.tar.gz}")
 tool=$(realpath "${2:?}")
-file=${3:?}
+static=$(realpath "${3:?}")
+file=${4:?}
 name=$(basename "$file" .tar.gz)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +15,8 @@ root=$work/$name
 
 cp -a "$tree" "$root"
 install -m 755 "$tool" "$root/bin/gputrack"
-strip "$root/bin/gputrack"
+install -m 755 "$static" "$root/bin/gputrack-static"
+"${STRIP:-strip}" "$root/bin/gputrack" "$root/bin/gputrack-static"
 # this one names the place of an installation
 rm -f "$root/share/gputrack/levelzero.conf"
 # relative to the file, like all the rest

@@ -110,7 +110,7 @@ static int open_side(struct side *side, struct gt_diff *d, enum gt_diff_which wh
 
 		one->ledger = gt_replay_run(
 			one->recording,
-			&(struct gt_replay){ .growth = count == 1,
+			&(struct gt_replay){ .growth = true,
 					     .samples = true,
 					     .held = gt_input_held(&s->input, one->view.frames),
 					     .tick = gt_progress_tick });
@@ -225,15 +225,9 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 {
 	struct gt_output output;
 	struct gt_style style;
-	int e, status;
+	int status;
 
-	if (s->fail_on_growth && gt_diff_is_of_tests(d))
-		return gt_syntax_wrong(&gt_diff_syntax,
-				       "--fail-on-growth compares two recordings, not several; "
-				       "`gputrack report` judges the growth of several");
-	e = gt_output_open(&output, s->input.output, error);
-
-	if (e)
+	if (gt_output_open(&output, s->input.output, error))
 		return gt_fail("%s", error->text);
 	style = gt_terminal_style(output.file, (enum gt_color)s->color);
 	for (size_t i = 0; i < old->found.count; i++)

@@ -18,20 +18,25 @@ int gt_end_report_open(struct gt_view *v, const char *path, FILE *out,
 		       const struct gt_own_rules *own, const char *const *search,
 		       struct gt_error *error)
 {
+	char *known = gt_known_names_folder();
 	const struct gt_frames_options named = { .own = *own,
 						 .jit_maps = true,
-						 .symbol = { .search = search } };
+						 .symbol = { .search = search },
+						 .known = { .folder = known } };
 	const struct gt_frames_options nameless = { .own = *own, .no_symbols = true };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	int e = gt_recording_open(&recording, path, NULL, error);
 
-	if (e)
+	if (e) {
+		free(known);
 		return e;
+	}
 	/* without symbols there is still a report */
 	e = gt_frames_new(&frames, recording, &named);
 	if (e)
 		e = gt_frames_new(&frames, recording, &nameless);
+	free(known);
 	if (e) {
 		gt_recording_close(recording);
 		return gt_error_set(error, e, "cannot resolve stacks");

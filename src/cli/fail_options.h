@@ -61,16 +61,8 @@ struct gt_fail_options {
 #define GT_FAIL_AT(settings, field)                                                                \
 	.at = offsetof(settings, fail) + offsetof(struct gt_fail_options, field)
 /* clang-format off */
-#define GT_FAIL_OPTIONS(settings)                                                               \
-	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
-	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
-	  .local = GT_LOCAL_YES,                                                                \
-	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 " \
-		  "if it cannot be told (a process was killed or still runs, events are "       \
-		  "missing). SPEC narrows what counts: memory>1MiB, event>10, opencl.event, "   \
-		  "cl_mem>=5, residue>100KiB (memory the driver kept, with --csv or --log); "   \
-		  "separate several with commas (doc/ci.md)" },                                 \
-	GT_FAIL_ON_GROWTH_OPTION("", GT_FAIL_AT(settings, fail_on_growth)),                     \
+/* Leaks that do not count. */
+#define GT_KNOWN_OPTIONS(settings)                                                              \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_FAIL_AT(settings, suppressions),                                                   \
 	  .local = GT_LOCAL_BELOW,                                                              \
@@ -81,7 +73,18 @@ struct gt_fail_options {
 	  .local = GT_LOCAL_BELOW,                                                              \
 	  .help = "count only leaks that this older recording does not have, by call site. Of a " \
 		  "folder of recordings, those of the same test count: its name is that of the " \
-		  "recording, without .gt" },                                                   \
+		  "recording, without .gt" }
+#define GT_FAIL_OPTIONS(settings)                                                               \
+	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
+	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
+	  .local = GT_LOCAL_YES,                                                                \
+	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 " \
+		  "if it cannot be told (a process was killed or still runs, events are "       \
+		  "missing). SPEC narrows what counts: memory>1MiB, event>10, opencl.event, "   \
+		  "cl_mem>=5, residue>100KiB (memory the driver kept, with --csv or --log); "   \
+		  "separate several with commas (doc/ci.md)" },                                 \
+	GT_FAIL_ON_GROWTH_OPTION("", GT_FAIL_AT(settings, fail_on_growth)),                     \
+	GT_KNOWN_OPTIONS(settings),                                                             \
 	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
 	  GT_FAIL_AT(settings, max_peak),                                                       \
 	  .local = GT_LOCAL_YES,                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html.c - gputrack html: writes a recording as one HTML page, or serves it while it grows. */
+/* html.c - gputrack html: writes recordings as one HTML page, or serves one while it grows. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/fail_options.h"
+#include "cli/html_tests.h"
 #include "cli/output.h"
 #include "cli/input.h"
 #include "judge/difference.h"
@@ -20,12 +21,15 @@ enum { PAIR_ROWS_MAX = 250 }; /* call sites in each list of a comparison */
 
 struct settings {
 	struct gt_input input;
-	const char *path; /* the recording or CSV */
+	const char *path; /* the recording, CSV or folder; of several operands, the first */
 	const char *now;  /* the recording that it is compared with; NULL: none */
+	bool is_several;  /* the recordings are those in `found` */
+	struct gt_recordings found;
+	int operands;
 	uint64_t threshold_kb, port;
 	const char *listen;
 	bool serve;
-	struct gt_strictness strict;
+	struct gt_fail_options fail; /* of several recordings; its strictness of any */
 };
 
 /* clang-format off */
@@ -50,7 +54,9 @@ static const struct gt_option options[] = {
 	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE instead of NAME.html (-: stdout)" },
 	GT_BY_OPTION(GT_INPUT_AT(struct settings, by), "process, thread, device or phase"),
-	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
+	GT_KNOWN_OPTIONS(struct settings),
+	GT_STRICT_OPTIONS(offsetof(struct settings, fail) +
+			  offsetof(struct gt_fail_options, strict)),
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -58,19 +64,22 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_html_syntax = {
 	.name = "html",
-	.summary = "write an interactive HTML page of a recording",
-	.operands = "NAME.gt|TRACKER.csv|OLD.gt NEW.gt",
+	.summary = "write an interactive HTML page of recordings",
+	.operands = "NAME.gt|TRACKER.csv|OLD.gt NEW.gt|DIR...",
 	.about = "Writes one self-contained file that a browser opens from disk, without the "
 		 "network. It shows memory and resources over time, what was alive at any moment, "
 		 "flame graphs, leaks, call sites and mistakes, and, if the program ran with "
 		 "--csv, the resource tracker's twelve charts. For a tracker's CSV it shows only "
 		 "these charts. The file is NAME.html beside the recording or CSV unless -o names "
 		 "another.\nFor two recordings it shows what `gputrack diff` says, with both "
-		 "timelines and a differential flame graph; the file is NEW-diff.html.",
+		 "timelines and a differential flame graph; the file is NEW-diff.html.\nFor a "
+		 "folder of recordings, or three and more, it shows a table of their tests (a "
+		 "recording's name without .gt), each leak once with the tests that have it, and "
+		 "the page of each recording. The file is DIR.html, or gputrack.html.",
 	.options = options,
 };
 
-/* NAME.gt/ -> NAME.html, NAME.csv -> NAME.html; of two recordings, NEW.gt -> NEW-diff.html */
+/* NAME.gt/, NAME.csv, folder NAME -> NAME.html; of two recordings, NEW.gt -> NEW-diff.html */
 static char *default_output(const struct settings *s)
 {
 	const char *path = s->now ? s->now : s->path;
@@ -88,7 +97,7 @@ static char *default_output(const struct settings *s)
 		}
 	}
 	/* no name that begins with a dash: every tool would take it for an option */
-	if (!strcmp(path, "-") ||
+	if (!strcmp(path, "-") || (s->operands > 1 && !s->now) ||
 	    asprintf(&output, "%.*s%s.html", (int)size, stem, s->now ? "-diff" : "") < 0)
 		output = gt_strdup("gputrack.html");
 	free(stem);
@@ -111,7 +120,7 @@ static int collect(struct collected *c, const struct settings *s, const char *pa
 		return e;
 	c->page = gt_page_new(c->recording, c->frames, gt_input_held(&s->input, c->frames),
 			      gt_progress_tick);
-	c->page->strict = s->strict;
+	c->page->strict = s->fail.strict;
 	return 0;
 }
 
@@ -124,10 +133,12 @@ static void drop(struct collected *c)
 	gt_recording_close(c->recording);
 }
 
-static int recording_data(const struct settings *s, FILE *out, struct gt_error *error)
+/* `context` is the settings. */
+static int recording_data(void *context, const char *path, FILE *out, struct gt_error *error)
 {
+	const struct settings *s = context;
 	struct collected c = { 0 };
-	int e = collect(&c, s, s->path, error);
+	int e = collect(&c, s, path, error);
 
 	if (e)
 		return e;
@@ -148,7 +159,7 @@ static void diff_data(const struct collected sides[2], const struct settings *s,
 		views[i] = (struct gt_view){ .recording = sides[i].recording,
 					     .ledger = sides[i].page->sets[0].ledger,
 					     .frames = sides[i].frames,
-					     .strict = s->strict };
+					     .strict = s->fail.strict };
 		gt_diff_take(d, i ? GT_DIFF_OF_NEW : GT_DIFF_OF_OLD, i ? s->now : s->path,
 			     &(struct gt_views){ &lists[i], 1 });
 	}
@@ -206,12 +217,19 @@ static int tracker_data(const struct settings *s, FILE *out, struct gt_error *er
 /* `context` is the settings, so that the server can call it too. */
 static int write_data(void *context, FILE *out, struct gt_error *error)
 {
-	const struct settings *s = context;
+	struct settings *s = context;
 
 	if (s->now)
 		return pair_data(s, out, error);
+	if (s->is_several)
+		return gt_html_tests_data(&(struct gt_html_tests){ .found = &s->found,
+								   .input = &s->input,
+								   .fail = &s->fail,
+								   .write_page = recording_data,
+								   .context = s },
+					  out, error);
 	return gt_input_is_table(s->path) ? tracker_data(s, out, error) :
-					    recording_data(s, out, error);
+					    recording_data(s, s->path, out, error);
 }
 
 static int write_page(struct settings *s, struct gt_error *error)
@@ -271,13 +289,36 @@ static int serve_page(struct settings *s, struct gt_error *error)
 
 #endif
 
-/* 0, or the exit status after a message. */
-static int check(const struct settings *s, int operands)
+/* Two recordings are compared; more, and folders of them, are shown together. */
+static void take_operands(struct settings *s, char **operands, int count)
 {
-	if (operands < 1 || operands > 2)
+	s->operands = count;
+	s->path = operands[0];
+	s->is_several = count > 2;
+	for (int i = 0; i < count; i++)
+		s->is_several |= gt_recordings_is_folder(operands[i]);
+	if (s->is_several)
+		gt_recordings_find(&s->found, operands, (size_t)count);
+	else if (count == 2)
+		s->now = operands[1];
+	s->input.compares = s->now;
+}
+
+/* 0, or the exit status after a message. */
+static int check(const struct settings *s)
+{
+	static const char folder[] = "a folder of recordings, or several";
+
+	if (!s->operands)
 		return gt_syntax_wrong(&gt_html_syntax,
-				       operands ? "takes one recording or CSV, or two recordings" :
-						  "needs a recording, NAME.gt, or a tracker's CSV");
+				       "needs a recording, NAME.gt, or a tracker's CSV");
+	for (size_t i = 0; i < s->found.count; i++)
+		if (gt_input_is_table(s->found.paths[i]))
+			return gt_syntax_wrong(&gt_html_syntax,
+					       "shows one CSV, or recordings: %s is no recording",
+					       s->found.paths[i]);
+	if (s->is_several && s->serve)
+		return gt_syntax_wrong(&gt_html_syntax, "--serve takes one recording");
 	if (s->now && s->serve)
 		return gt_syntax_wrong(&gt_html_syntax, "--serve takes one recording");
 	if (s->now && (gt_input_is_table(s->path) || gt_input_is_table(s->now)))
@@ -286,6 +327,9 @@ static int check(const struct settings *s, int operands)
 		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
 	if (s->serve && s->input.output)
 		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: remove -o");
+	if (gt_option_needs(&gt_html_syntax, "suppressions", s->is_several, folder) ||
+	    gt_option_needs(&gt_html_syntax, "baseline", s->is_several, folder))
+		return GT_EXIT_USAGE;
 	if (!gt_page_is_built())
 		return gt_fail("this gputrack was built without the HTML page: run `npm ci` in "
 			       "viewer/ to fetch uPlot, then rebuild it");
@@ -300,10 +344,10 @@ int gt_cmd_html(int argc, char **argv)
 
 	if (first < 0)
 		goto free_settings;
-	s.path = argv[first];
-	s.now = argc - first == 2 ? argv[first + 1] : NULL;
-	s.input.compares = s.now;
-	status = check(&s, argc - first);
+	take_operands(&s, argv + first, argc - first);
+	status = check(&s);
+	if (!status && s.is_several)
+		status = gt_fail_options_open(&s.fail, &gt_html_syntax, &s.input);
 	if (!status && (s.serve ? serve_page : write_page)(&s, &error)) {
 		char *hint = gt_input_pid_hint(s.path);
 
@@ -311,6 +355,8 @@ int gt_cmd_html(int argc, char **argv)
 		free(hint);
 	}
 free_settings:
+	gt_recordings_fini(&s.found);
+	gt_fail_options_fini(&s.fail);
 	gt_input_fini(&s.input);
 	return status;
 }

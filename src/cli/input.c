@@ -113,10 +113,12 @@ int gt_by_check(const struct gt_syntax *syntax, int *by, bool (*has)(enum gt_by 
 int gt_input_frames(const struct gt_input *input, struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error)
 {
+	char *known = gt_known_names_folder();
 	struct gt_frames_options options = {
 		.no_symbols = input->no_symbols,
 		.all_frames = input->all_frames,
 		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
+		.known = { .folder = known },
 		.own = gt_own_options_rules(&input->own),
 		.by = (enum gt_by)input->by,
 		.compares = input->compares,
@@ -124,14 +126,17 @@ int gt_input_frames(const struct gt_input *input, struct gt_recording *recording
 	int e = check_folders(&input->symbols, error);
 
 	if (e)
-		return e;
+		goto free_known;
 	gt_recording_part_stacks(recording, gt_by_part(options.by));
 	if (input->phases.count)
 		gt_recording_only_phases(recording, gt_phase_matches, input->phases.items);
 	e = gt_frames_new(frames, recording, &options);
-	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
-				strerror(-e)) :
-		   0;
+	if (e)
+		gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
+			     strerror(-e));
+free_known:
+	free(known);
+	return e;
 }
 
 int gt_input_load(const struct gt_input *input, const char *path, struct gt_recording **recording,

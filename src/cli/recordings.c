@@ -57,6 +57,13 @@ static bool is_folder(const char *path)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+bool gt_recordings_is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && !is_recording(path);
+}
+
 static void find_below(struct gt_recordings *found, const char *folder, unsigned depth)
 {
 	DIR *open = opendir(folder);
@@ -101,9 +108,8 @@ void gt_recordings_find(struct gt_recordings *found, char *const *operands, size
 	*found = (struct gt_recordings){ 0 };
 	for (size_t i = 0; i < count; i++) {
 		size_t before = found->count;
-		struct stat st;
 
-		if (!stat(operands[i], &st) && S_ISDIR(st.st_mode) && !is_recording(operands[i]))
+		if (gt_recordings_is_folder(operands[i]))
 			find_below(found, operands[i], 0);
 		if (found->count == before)
 			add_path(found, gt_strdup(operands[i]));

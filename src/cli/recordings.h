@@ -14,6 +14,8 @@ struct gt_recordings {
 	size_t count, room;
 };
 
+/* True for a folder that is no recording itself. */
+bool gt_recordings_is_folder(const char *path);
 /*
  * An operand that is no recording but a folder stands for all recordings in and below it; those
  * that a later run has put aside (NAME.gt.old) are left out. An operand without any is kept:

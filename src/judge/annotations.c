@@ -92,44 +92,35 @@ static size_t put_growing(FILE *out, const struct gt_views *views, bool failing,
 	return shown;
 }
 
-/* A mark for the whole of a recording; of several, its title is the test. */
-static void put_whole(FILE *out, const struct gt_views *views, size_t view, const char *level,
-		      const struct gt_frame *frame, const char *title, const char *text)
-{
-	const struct gt_view *v = views->list[view];
-	char *test = gt_test_name(gt_recording_path(v->recording));
+/* Where marks for whole recordings go. */
+struct wholes {
+	FILE *out;
+	bool is_several;
+	size_t shown;
+};
 
-	put_mark(out, v, level, frame, views->count > 1 ? test : title, text);
-	free(test);
+/* Of several recordings, its title is the test. */
+static void put_whole(void *context, const struct gt_view *v, const struct gt_whole *whole)
+{
+	struct wholes *wholes = context;
+	bool is_peak = !strcmp(whole->rule, "peak");
+
+	put_mark(wholes->out, v, "error", whole->frame,
+		 wholes->is_several ? whole->test :
+		 is_peak            ? "allocates most of the peak" :
+				      "gputrack",
+		 whole->text);
+	wholes->shown++;
 }
 
 /* What is wrong with recordings as a whole, at most so many marks; returns how many. */
 static size_t put_wholes(FILE *out, const struct gt_views *views, size_t room)
 {
-	size_t shown = 0;
+	struct wholes wholes = { .out = out, .is_several = views->count > 1 };
 
-	for (size_t i = 0; i < views->count && shown + 3 <= room; i++) {
-		const struct gt_verdict *verdict = views->list[i]->verdict;
-		struct gt_frame frame;
-
-		/* of several, one that tracked nothing is skipped */
-		if (verdict->doubt &&
-		    (views->count == 1 || verdict->outcome != GT_OUTCOME_UNTRACKED)) {
-			put_whole(out, views, i, "error", NULL, "gputrack", verdict->doubt);
-			shown++;
-		}
-		if (verdict->residue) {
-			put_whole(out, views, i, "error", NULL, "gputrack", verdict->residue);
-			shown++;
-		}
-		if (verdict->over_peak) {
-			put_whole(out, views, i, "error",
-				  gt_peak_frame(views->list[i], &frame) ? &frame : NULL,
-				  "allocates most of the peak", verdict->peak);
-			shown++;
-		}
-	}
-	return shown;
+	for (size_t i = 0; i < views->count && wholes.shown + 3 <= room; i++)
+		gt_views_wholes(views, i, put_whole, &wholes);
+	return wholes.shown;
 }
 
 static void put_held(FILE *out, const struct gt_views *views)
@@ -141,7 +132,7 @@ static void put_held(FILE *out, const struct gt_views *views)
 		return;
 	held = gt_held_line(views->list[0]->ledger);
 	if (held)
-		put_whole(out, views, 0, "notice", NULL, "gputrack", held);
+		put_mark(out, views->list[0], "notice", NULL, "gputrack", held);
 	free(held);
 }
 

@@ -64,23 +64,23 @@ static void put_leak(struct gt_json *j, const struct gt_view *v, const struct gt
 	free(title);
 }
 
-/* For a whole recording: the fingerprint is that of its test. */
-static void put_whole(struct gt_json *j, const struct gt_view *v, const char *rule,
-		      const struct gt_frame *frame, const char *text)
+/* The fingerprint is that of the test. */
+static void put_whole(void *context, const struct gt_view *v, const struct gt_whole *whole)
 {
-	char *test = gt_test_name(gt_recording_path(v->recording)), *words = NULL, *named = NULL;
+	char rule[32], *words = NULL, *named = NULL;
 
-	if (asprintf(&words, "%s %s", rule, test) < 0 || asprintf(&named, "%s: %s", test, text) < 0)
+	snprintf(rule, sizeof rule, "gputrack.%s", whole->rule);
+	if (asprintf(&words, "%s %s", rule, whole->test) < 0 ||
+	    asprintf(&named, "%s: %s", whole->test, whole->text) < 0)
 		words = named = NULL;
-	put(j, &(struct finding){ .v = v,
-				  .rule = rule,
-				  .text = named ? named : text,
-				  .frame = frame,
-				  .key = words ? gt_hash_bytes(words, strlen(words)) : 0,
-				  .fails = true });
+	put(context, &(struct finding){ .v = v,
+					.rule = rule,
+					.text = named ? named : whole->text,
+					.frame = whole->frame,
+					.key = words ? gt_hash_bytes(words, strlen(words)) : 0,
+					.fails = true });
 	free(words);
 	free(named);
-	free(test);
 }
 
 static void put_recording(struct gt_json *j, const struct gt_views *views, size_t view)
@@ -107,13 +107,7 @@ static void put_recording(struct gt_json *j, const struct gt_views *views, size_
 				    .fails = one->fails });
 		free(text);
 	}
-	if (verdict->over_peak)
-		put_whole(j, v, "gputrack.peak", gt_peak_frame(v, &frame) ? &frame : NULL,
-			  verdict->peak);
-	if (verdict->residue)
-		put_whole(j, v, "gputrack.residue", NULL, verdict->residue);
-	if (verdict->doubt && (views->count == 1 || verdict->outcome != GT_OUTCOME_UNTRACKED))
-		put_whole(j, v, "gputrack.unknown", NULL, verdict->doubt);
+	gt_views_wholes(views, view, put_whole, j);
 }
 
 void gt_leaks_gitlab(const struct gt_views *views, FILE *out)

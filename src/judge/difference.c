@@ -91,24 +91,42 @@ static void pair_up(struct gt_diff_rows *rows, const struct part *old, const str
 }
 
 static void add_rise(struct gt_diff *d, enum gt_diff_rise_change change,
-		     const struct gt_growing *one)
+		     const struct gt_growing *one, const struct gt_view *v)
 {
-	d->rises[d->rise_count++] = (struct gt_diff_rise){ change, one->rise };
+	d->rises[d->rise_count++] = (struct gt_diff_rise){ change, one->rise, v };
 	d->rise_counts[change]++;
+}
+
+static bool grows_before(const struct gt_diff_side *side, size_t view, uint64_t key)
+{
+	for (size_t i = 0; i < view; i++)
+		if (gt_growing_has(&side->growing[i], key))
+			return true;
+	return false;
+}
+
+/* Adds the rises of a side that make this change, each call site once. */
+static void add_rises(struct gt_diff *d, const struct gt_diff_side *side,
+		      enum gt_diff_rise_change change)
+{
+	for (size_t view = 0; view < side->views.count; view++)
+		for (size_t i = 0; i < side->growing[view].count; i++) {
+			const struct gt_growing *one = &side->growing[view].list[i];
+			bool changes = change == GT_DIFF_RISE_FIXED ?
+					       !gt_growing_has(&d->new.grows, one->key) :
+					       one->is_known == (change == GT_DIFF_RISE_SAME);
+
+			if (changes && !grows_before(side, view, one->key))
+				add_rise(d, change, one, side->views.list[view]);
+		}
 }
 
 static void pair_rises(struct gt_diff *d)
 {
-	const struct gt_growing_sites *old = &d->old.growing, *new = &d->new.growing;
-
-	d->rises = gt_alloc((old->count + new->count) * sizeof *d->rises);
-	for (int change = GT_DIFF_RISE_NEW; change <= GT_DIFF_RISE_SAME; change++)
-		for (size_t i = 0; i < new->count; i++)
-			if (new->list[i].is_known == (change == GT_DIFF_RISE_SAME))
-				add_rise(d, (enum gt_diff_rise_change)change, &new->list[i]);
-	for (size_t i = 0; i < old->count; i++)
-		if (!gt_growing_has(new, old->list[i].key))
-			add_rise(d, GT_DIFF_RISE_FIXED, &old->list[i]);
+	d->rises = gt_alloc((d->old.grows.count + d->new.grows.count) * sizeof *d->rises);
+	add_rises(d, &d->new, GT_DIFF_RISE_NEW);
+	add_rises(d, &d->new, GT_DIFF_RISE_SAME);
+	add_rises(d, &d->old, GT_DIFF_RISE_FIXED);
 }
 
 struct gt_diff *gt_diff_new(void)
@@ -148,27 +166,28 @@ void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const char *name,
 		  const struct gt_views *views)
 {
 	struct gt_diff_side *side = side_of(d, which);
-	const struct gt_view *v = views->list[0];
 
 	side->name = name;
-	side->view = v;
+	side->view = views->list[0];
 	side->views = *views;
+	side->growing = gt_alloc(views->count * sizeof *side->growing);
 	merge(&side->leaked, views, gt_leaks_init);
 	merge(&side->held, views, gt_leaks_init_peak);
 	for (size_t i = 0; i < views->count; i++) {
+		const struct gt_view *v = views->list[i];
 		struct gt_fate_sum sums[GT_FATE_COUNT];
 
-		gt_fate_sums(views->list[i], sums);
+		gt_growing_init(&side->growing[i], v, gt_frames_by(v->frames));
+		gt_growing_add_keys(&side->grows, &side->growing[i]);
+		gt_fate_sums(v, sums);
 		for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
 			side->fates[fate].count += sums[fate].count;
 			side->fates[fate].device_bytes += sums[fate].device_bytes;
 			side->fates[fate].host_bytes += sums[fate].host_bytes;
 		}
 	}
-	if (views->count > 1)
-		return;
-	gt_growing_init(&side->growing, v, gt_frames_by(v->frames));
-	side->held_line = gt_held_line(v->ledger);
+	if (views->count == 1)
+		side->held_line = gt_held_line(side->view->ledger);
 }
 
 bool gt_diff_is_of_tests(const struct gt_diff *d)
@@ -179,7 +198,7 @@ bool gt_diff_is_of_tests(const struct gt_diff *d)
 void gt_diff_forget(struct gt_diff *d, enum gt_diff_which which, struct gt_ledger *l)
 {
 	struct gt_diff_side *side = side_of(d, which);
-	struct gt_growing_sites *g = &side->growing;
+	struct gt_growing_sites *g = side->growing;
 	uint32_t *sites = gt_alloc(g->count * sizeof *sites);
 
 	for (size_t i = 0; i < g->count; i++) {
@@ -198,9 +217,10 @@ void gt_diff_compare(struct gt_diff *d, const struct gt_growth_limit *growth)
 		&(struct part){ &d->new.leaked, &d->new.views }, by_change);
 	pair_up(&d->holds, &(struct part){ &d->old.held, &d->old.views },
 		&(struct part){ &d->new.held, &d->new.views }, biggest_change_first);
-	gt_growing_judge(
-		&d->new.growing, d->new.view,
-		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->old.growing });
+	for (size_t i = 0; i < d->new.views.count; i++)
+		gt_growing_judge(
+			&d->new.growing[i], d->new.views.list[i],
+			&(struct gt_growing_judge){ .limit = growth, .baseline = &d->old.grows });
 	pair_rises(d);
 }
 
@@ -208,7 +228,10 @@ static void side_fini(struct gt_diff_side *side)
 {
 	gt_merged_fini(&side->leaked);
 	gt_merged_fini(&side->held);
-	gt_growing_fini(&side->growing);
+	for (size_t i = 0; i < side->views.count; i++)
+		gt_growing_fini(&side->growing[i]);
+	free(side->growing);
+	gt_growing_fini(&side->grows);
 	free(side->held_line);
 }
 
@@ -249,5 +272,19 @@ enum gt_worse gt_diff_worse(const struct gt_diff *d)
 
 char *gt_diff_growth(const struct gt_diff *d)
 {
-	return gt_growing_failure(&d->new.growing, d->new.view);
+	char *text = NULL, *test, *named;
+	size_t i = 0;
+
+	while (i < d->new.views.count && !d->new.growing[i].failing)
+		i++;
+	if (i < d->new.views.count)
+		text = gt_growing_failure(&d->new.growing[i], d->new.views.list[i]);
+	if (!text || d->new.views.count == 1)
+		return text;
+	test = gt_test_name(gt_recording_path(d->new.views.list[i]->recording));
+	if (asprintf(&named, "%s: %s", test, text) < 0)
+		named = gt_strdup(text);
+	free(test);
+	free(text);
+	return named;
 }

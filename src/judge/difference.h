@@ -16,7 +16,7 @@ enum gt_diff_which { GT_DIFF_OF_OLD, GT_DIFF_OF_NEW };
 struct gt_diff *gt_diff_new(void);
 /*
  * Takes what is compared of recordings, in the order of their tests; `name` is what the user called
- * them. The ledger of a single one must have followed growth, which is not compared of several.
+ * them. Their ledgers must have followed growth.
  */
 void gt_diff_take(struct gt_diff *d, enum gt_diff_which which, const char *name,
 		  const struct gt_views *views);
@@ -34,7 +34,10 @@ enum gt_worse { GT_NOT_WORSE, GT_PERHAPS_WORSE, GT_WORSE };
 enum gt_worse gt_diff_worse(const struct gt_diff *d);
 /* Why it is worse: one line. */
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p);
-/* What grows too fast that did not grow before, as gt_growing_failure; NULL: nothing. */
+/*
+ * What grows too fast that did not grow before, as gt_growing_failure, of the first test that has
+ * such, and its name if there are several; NULL: nothing.
+ */
 char *gt_diff_growth(const struct gt_diff *d);
 /* `top` rows of each change, 0 for as many as suit. */
 void gt_diff_text(const struct gt_diff *d, FILE *out);

@@ -38,6 +38,7 @@ struct gt_diff_rows {
 struct gt_diff_rise {
 	enum gt_diff_rise_change change;
 	const struct gt_rise *rise; /* the new recording's, but for what is fixed */
+	const struct gt_view *view; /* its recording */
 };
 
 /* What is compared of a recording, or of several. */
@@ -46,8 +47,9 @@ struct gt_diff_side {
 	const struct gt_view *view; /* the first, or the only one */
 	struct gt_views views;
 	struct gt_merged leaked;
-	struct gt_merged held; /* at the peak */
-	struct gt_growing_sites growing;
+	struct gt_merged held;            /* at the peak */
+	struct gt_growing_sites *growing; /* by recording */
+	struct gt_growing_sites grows;    /* in any of them: their keys */
 	struct gt_fate_sum fates[GT_FATE_COUNT];
 	char *held_line; /* gt_held_line */
 };

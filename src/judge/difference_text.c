@@ -137,15 +137,20 @@ static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, s
 	list_rows_of(&d->new.views, rows, count);
 }
 
-static size_t list_rises(const struct gt_view *v, const struct gt_diff_rise *rows, size_t count)
+/* gt_places_list for each recording of the rows, which are in their order. Returns the places. */
+static size_t list_rises(const struct gt_diff_rise *rows, size_t count)
 {
 	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
-	size_t places;
+	size_t places = 0;
 
-	for (size_t i = 0; i < count; i++)
-		stacks[i] = site_of(v, rows[i].rise)->stack;
-	gt_places_list(v->frames, stacks, count);
-	places = gt_place_count(v->frames, stacks, count);
+	for (size_t i = 0, of_view = 0; i < count; i++) {
+		stacks[of_view++] = site_of(rows[i].view, rows[i].rise)->stack;
+		if (i + 1 < count && rows[i + 1].view == rows[i].view)
+			continue;
+		gt_places_list(rows[i].view->frames, stacks, of_view);
+		places += gt_place_count(rows[i].view->frames, stacks, of_view);
+		of_view = 0;
+	}
 	free(stacks);
 	return places;
 }
@@ -257,25 +262,21 @@ static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 		gt_print_wrap(p, GT_DIM, 22, "and %zu more: --top N shows them", changed - shown);
 }
 
-static const struct gt_view *rise_view(const struct gt_diff *d, enum gt_diff_rise_change change)
-{
-	return change == GT_DIFF_RISE_FIXED ? d->old.view : d->new.view;
-}
-
 static void put_rises(struct gt_printer *p, const struct gt_diff *d,
 		      enum gt_diff_rise_change change, const struct gt_diff_rise *rows, size_t most)
 {
-	const struct gt_view *v = rise_view(d, change);
 	size_t count = d->rise_counts[change], shown = count < most ? count : most, places;
 
 	if (!count)
 		return;
-	places = list_rises(v, rows, count);
+	places = list_rises(rows, count);
 	gt_print_end(p);
 	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
-	gt_print_line(p, GT_BOLD, "  %zu %s%s", places, gt_place_noun(v->frames, places),
+	gt_print_line(p, GT_BOLD, "  %zu %s%s", places, gt_place_noun(rows->view->frames, places),
 		      change == GT_DIFF_RISE_NEW ? " that did not grow before" : "");
 	for (size_t i = 0; i < shown; i++) {
+		const struct gt_view *v = rows[i].view;
+
 		gt_print_tab(p, 4);
 		gt_growth_rate(p, v, rows[i].rise);
 		gt_print_end(p);
@@ -387,9 +388,9 @@ static void sum_json(struct gt_json *j, const char *key, const struct gt_leak *l
 	gt_json_end(j);
 }
 
-static void rise_json(struct gt_json *j, const struct gt_diff *d, const struct gt_diff_rise *row)
+static void rise_json(struct gt_json *j, const struct gt_diff_rise *row)
 {
-	const struct gt_view *v = rise_view(d, row->change);
+	const struct gt_view *v = row->view;
 	const struct gt_site *s = site_of(v, row->rise);
 
 	gt_json_object(j, NULL);
@@ -458,9 +459,9 @@ static void diff_json(struct gt_json *j, const struct gt_diff *d, size_t most)
 	for (size_t i = 0, change = 0; change < GT_DIFF_RISE_CHANGES; change++) {
 		size_t end = i + d->rise_counts[change];
 
-		list_rises(rise_view(d, (enum gt_diff_rise_change)change), &d->rises[i], end - i);
+		list_rises(&d->rises[i], end - i);
 		for (; i < end; i++)
-			rise_json(j, d, &d->rises[i]);
+			rise_json(j, &d->rises[i]);
 	}
 	gt_json_end(j);
 	list_rows(d, d->leaks.list, leaks);

@@ -149,6 +149,32 @@ bool gt_views_grew_before(const struct gt_views *views, size_t view, uint64_t ke
 	return false;
 }
 
+void gt_views_wholes(const struct gt_views *views, size_t view, gt_whole_fn *fn, void *context)
+{
+	const struct gt_view *v = views->list[view];
+	const struct gt_verdict *verdict = v->verdict;
+	bool is_skipped = views->count > 1 && verdict->outcome == GT_OUTCOME_UNTRACKED;
+	struct gt_frame frame;
+	const struct gt_whole wholes[] = {
+		{ .rule = "peak",
+		  .text = verdict->over_peak ? verdict->peak : NULL,
+		  .frame = verdict->over_peak && gt_peak_frame(v, &frame) ? &frame : NULL },
+		{ .rule = "residue", .text = verdict->residue },
+		{ .rule = "unknown", .text = is_skipped ? NULL : verdict->doubt },
+	};
+
+	for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
+		struct gt_whole whole = wholes[i];
+		char *test;
+
+		if (!whole.text)
+			continue;
+		whole.test = test = gt_test_name(gt_recording_path(v->recording));
+		fn(context, v, &whole);
+		free(test);
+	}
+}
+
 char *gt_test_name(const char *path)
 {
 	static const char suffix[] = ".gt";

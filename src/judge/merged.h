@@ -33,6 +33,15 @@ void gt_merged_list_places(const struct gt_merged *m, const struct gt_views *vie
 
 /* True if recordings before this one have a growing call site with this key. */
 bool gt_views_grew_before(const struct gt_views *views, size_t view, uint64_t key);
+/* Something wrong with a recording as a whole, not with a call site that others may have too. */
+struct gt_whole {
+	const char *rule; /* "peak", "residue"; "unknown": it cannot be told whether it leaked */
+	const char *text, *test;
+	const struct gt_frame *frame; /* NULL: no place in the source */
+};
+typedef void gt_whole_fn(void *context, const struct gt_view *v, const struct gt_whole *whole);
+/* All of them; of several recordings, one that tracked nothing is skipped. */
+void gt_views_wholes(const struct gt_views *views, size_t view, gt_whole_fn *fn, void *context);
 /* The name of a recording's test; the caller frees it. */
 char *gt_test_name(const char *path);
 /* All leaks, for continuous integration; the views need their verdicts. */

@@ -210,52 +210,55 @@ static void put_growing(struct gt_json *j, const struct gt_view *v, const struct
 	free(excuse);
 }
 
-/* A result for a whole recording, not for a call site; of several, it names the test. */
-static void put_whole(struct gt_json *j, const struct gt_views *views, size_t view,
-		      const char *rule, const struct gt_frame *frame, const char *text)
-{
-	const struct gt_view *v = views->list[view];
-	char *test = gt_test_name(gt_recording_path(v->recording)), *named = NULL, *words = NULL;
+/* What put_whole writes to. */
+struct results {
+	struct gt_json *j;
+	const struct gt_views *views;
+};
 
-	if (views->count > 1 && (asprintf(&named, "%s: %s", test, text) < 0 ||
-				 asprintf(&words, "%s %s", rule, test) < 0))
+/* Of several recordings, it names the test. An unknown result is no result: put_invocation. */
+static void put_whole(void *context, const struct gt_view *v, const struct gt_whole *whole)
+{
+	const struct results *results = context;
+	struct gt_json *j = results->j;
+	char *named = NULL, *words = NULL;
+
+	if (!strcmp(whole->rule, "unknown"))
+		return;
+	if (results->views->count > 1 &&
+	    (asprintf(&named, "%s: %s", whole->test, whole->text) < 0 ||
+	     asprintf(&words, "%s %s", whole->rule, whole->test) < 0))
 		named = words = NULL;
 	gt_json_object(j, NULL);
-	gt_json_text(j, "ruleId", rule);
+	gt_json_text(j, "ruleId", whole->rule);
 	gt_json_text(j, "level", "error");
 	if (v->verdict->options.baseline)
 		gt_json_text(j, "baselineState", "new"); /* a baseline has no limits */
-	message(j, "message", named ? named : text);
+	message(j, "message", named ? named : whole->text);
 	gt_json_array(j, "locations");
-	if (frame)
-		location(j, NULL, v, frame);
+	if (whole->frame)
+		location(j, NULL, v, whole->frame);
 	gt_json_end(j);
 	gt_json_line(j, "partialFingerprints");
-	put_hash(j, "gputrackSite/v1", words ? words : rule);
+	put_hash(j, "gputrackSite/v1", words ? words : whole->rule);
 	gt_json_end(j);
 	gt_json_array(j, "suppressions");
 	gt_json_end(j);
 	gt_json_end(j);
 	free(words);
 	free(named);
-	free(test);
 }
 
 /* What is said of one recording, not of a call site that several may have. */
 static void put_recording(struct gt_json *j, const struct gt_views *views, size_t view)
 {
 	const struct gt_view *v = views->list[view];
-	const struct gt_verdict *verdict = v->verdict;
-	struct gt_frame frame;
+	const struct gt_growing_sites *growing = &v->verdict->growing;
 
-	for (size_t i = 0; i < verdict->growing.count; i++)
-		if (!gt_views_grew_before(views, view, verdict->growing.list[i].key))
-			put_growing(j, v, &verdict->growing.list[i]);
-	if (verdict->over_peak)
-		put_whole(j, views, view, "peak", gt_peak_frame(v, &frame) ? &frame : NULL,
-			  verdict->peak);
-	if (verdict->residue)
-		put_whole(j, views, view, "residue", NULL, verdict->residue);
+	for (size_t i = 0; i < growing->count; i++)
+		if (!gt_views_grew_before(views, view, growing->list[i].key))
+			put_growing(j, v, &growing->list[i]);
+	gt_views_wholes(views, view, put_whole, &(struct results){ j, views });
 }
 
 static void put_results(struct gt_json *j, const struct gt_views *views, const struct gt_merged *m)

@@ -86,18 +86,22 @@ void gt_tests_fini(struct gt_tests *tests)
 	free(tests->list);
 }
 
+/* True if a recording has a leak with this key, and it counts. */
+static bool has_leak(const struct gt_view *v, uint64_t key)
+{
+	const struct gt_leak *leak = gt_leaks_find(&v->verdict->leaks, key);
+	struct gt_leak_part new = leak ? gt_leak_new(leak) : (struct gt_leak_part){ 0 };
+
+	return new.count || new.bytes;
+}
+
 /* How many runs of a test have a leak that counts. */
 static size_t runs_with(const struct gt_test *test, const struct gt_views *views, uint64_t key)
 {
 	size_t runs = 0;
 
-	for (size_t i = 0; i < test->runs; i++) {
-		const struct gt_leak *leak =
-			gt_leaks_find(&views->list[test->first + i]->verdict->leaks, key);
-		struct gt_leak_part new = leak ? gt_leak_new(leak) : (struct gt_leak_part){ 0 };
-
-		runs += new.count || new.bytes;
-	}
+	for (size_t i = 0; i < test->runs; i++)
+		runs += has_leak(views->list[test->first + i], key);
 	return runs;
 }
 
@@ -333,13 +337,19 @@ static void leak_json(struct gt_json *j, const struct gt_tests *tests, const str
 	gt_json_bool(j, "fails", gt_verdict_fails(v->verdict, leak));
 	gt_json_array(j, "tests");
 	for (size_t i = 0; i < tests->count; i++) {
-		size_t runs = runs_with(&tests->list[i], views, leak->key);
+		const struct gt_test *test = &tests->list[i];
+		size_t runs = runs_with(test, views, leak->key);
 
 		if (!runs)
 			continue;
 		gt_json_line(j, NULL);
-		gt_json_text(j, "test", tests->list[i].name);
+		gt_json_text(j, "test", test->name);
 		gt_json_uint(j, "runs", runs);
+		gt_json_array(j, "recordings");
+		for (size_t run = test->first; run < test->first + test->runs; run++)
+			if (has_leak(views->list[run], leak->key))
+				gt_json_uint(j, NULL, run);
+		gt_json_end(j);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
@@ -348,32 +358,53 @@ static void leak_json(struct gt_json *j, const struct gt_tests *tests, const str
 	gt_json_end(j);
 }
 
-void gt_tests_json(const struct gt_tests *tests, const struct gt_views *views, FILE *out)
+/* At most so many leaks. */
+static void tests_json(struct gt_json *j, const struct gt_tests *tests,
+		       const struct gt_views *views, size_t most)
 {
 	struct gt_merged m;
-	struct gt_json j;
 
 	gt_merged_init(&m, views);
 	keep_counted(&m);
 	gt_merged_list_places(&m, views);
-	gt_json_begin(&j, out);
-	gt_json_uint(&j, "schema", 1);
-	gt_json_text(&j, "analysis", "tests");
-	gt_json_text(&j, "outcome", gt_outcome_name(tests->outcome));
-	gt_json_array(&j, "tests");
+	gt_json_uint(j, "schema", 1);
+	gt_json_text(j, "analysis", "tests");
+	gt_json_text(j, "outcome", gt_outcome_name(tests->outcome));
+	gt_json_array(j, "tests");
 	for (size_t i = 0; i < tests->count; i++)
-		test_json(&j, &tests->list[i]);
-	gt_json_end(&j);
-	gt_json_array(&j, "recordings");
+		test_json(j, &tests->list[i]);
+	gt_json_end(j);
+	gt_json_array(j, "recordings");
 	for (size_t i = 0; i < tests->count; i++)
 		for (size_t k = 0; k < tests->list[i].runs; k++)
-			recording_json(&j, views->list[tests->list[i].first + k],
+			recording_json(j, views->list[tests->list[i].first + k],
 				       tests->list[i].name);
-	gt_json_end(&j);
-	gt_json_array(&j, "groups");
-	for (size_t i = 0; i < m.leaks.count; i++)
-		leak_json(&j, tests, views, views->list[m.from[i]], &m.leaks.list[i]);
-	gt_json_end(&j);
-	gt_json_finish(&j);
+	gt_json_end(j);
+	gt_json_array(j, "groups");
+	for (size_t i = 0; i < m.leaks.count && i < most; i++)
+		leak_json(j, tests, views, views->list[m.from[i]], &m.leaks.list[i]);
+	gt_json_end(j);
+	if (m.leaks.count > most)
+		gt_json_uint(j, "more_groups", m.leaks.count - most);
+	gt_json_finish(j);
 	gt_merged_fini(&m);
+}
+
+void gt_tests_json(const struct gt_tests *tests, const struct gt_views *views, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	tests_json(&j, tests, views, SIZE_MAX);
+}
+
+void gt_tests_page_json(const struct gt_tests *tests, const struct gt_views *views, size_t most,
+			FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	j.in_html = true;
+	j.flat = 1;
+	tests_json(&j, tests, views, most);
 }

@@ -29,6 +29,9 @@ void gt_tests_fini(struct gt_tests *tests);
 void gt_tests_text(const struct gt_tests *tests, const struct gt_views *views, bool whole,
 		   FILE *out);
 void gt_tests_json(const struct gt_tests *tests, const struct gt_views *views, FILE *out);
+/* The same for the page: it can stand in a script element, and has at most so many leaks. */
+void gt_tests_page_json(const struct gt_tests *tests, const struct gt_views *views, size_t most,
+			FILE *out);
 /* The outcome as a line, the tests that fail, and what was suppressed. */
 void gt_tests_verdict(const struct gt_tests *tests, const struct gt_views *views,
 		      struct gt_printer *p);

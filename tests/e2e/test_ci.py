@@ -668,9 +668,10 @@ def test_a_cloned_repository_cannot_write_files(case):
 
 def test_only_harmless_options_are_left_to_a_repository(case):
     """Every option that may be set there is named here: a new one needs a thought."""
-    harmless = set("""all-frames analysis api at by color csv-more dark duration fail-on-growth fail-on-leak
+    harmless = set("""after all-frames analysis api at before by color csv-more dark duration fail-on-growth fail-on-leak
         format from gpu interval json killed-is-leak max-memory max-peak max-size no-children no-held no-phases
-        no-python no-stacks no-symbols own quiet running-is-leak show-held size sort stack-bytes stack-depth system threshold to top unwind value""".split())
+        no-python no-stacks no-symbols own quiet running-is-leak show-held since size sort
+        stack-bytes stack-depth system threshold to top until unwind value""".split())
     seen = {"no": set(), "yes": set(), "below": set()}
     for command in json.loads(case.gputrack("describe").out)["commands"]:
         for option in command["options"]:

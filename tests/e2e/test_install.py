@@ -69,6 +69,26 @@ def test_everything_is_installed(case):
     assert not names & {"leaky", "libze_fake.so", "core.a", "tool.a", "tables.json", "test_guest"}, names
 
 
+CMAKE = """cmake_minimum_required(VERSION 3.19)
+project(app NONE)
+find_package(gputrack REQUIRED)
+enable_testing()
+gputrack_add_test(NAME app COMMAND "{program}")
+"""
+
+
+def finds_by_cmake(case, prefix):
+    """A project that is told only where the installation is."""
+    if not shutil.which("cmake"):
+        return
+    case.path("app").mkdir()
+    case.path("app/CMakeLists.txt").write_text(CMAKE.format(program=case.program("leaky")))
+    done = case.run("cmake", "-S", "app", "-B", "app/build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert done.status == 0, done.out + done.err
+    done = case.run("ctest", "--test-dir", "app/build", "--output-on-failure", env=case.pocl())
+    assert done.status == 8 and "leaky.c:91" in done.out, done.out + done.err
+
+
 def test_an_installation_works_in_place_and_after_a_move(case):
     root, values = install(case)
     tracks(case, root / values["bindir"] / "gputrack")
@@ -85,6 +105,7 @@ def test_an_installation_works_in_place_and_after_a_move(case):
     assert layer == [str(moved / values["libdir"] / "gputrack/libgputrack_opencl.so")], layer
     # the build folder's own still uses its own
     tracks(case, case.build / "gputrack")
+    finds_by_cmake(case, moved)
 
 
 def test_installed_files_do_not_refer_to_the_build_folder(case):

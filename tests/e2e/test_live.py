@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """test_live.py - what programs and tests are told about their living resources, by the documents' own examples."""
+import functools
+import hashlib
+import os
 import re
 import shutil
+import subprocess
 import xml.etree.ElementTree as xml
 
 import test_pools
@@ -19,22 +23,29 @@ def blocks(text):
     return re.findall(r"^```\w*\n(.*?)^```$", text, re.S | re.M)
 
 
-def write_examples(case, text):
+def write_examples(case, text, folder=None):
     """Writes the parts that begin with a comment that names a file; returns the lines of the console."""
     console = []
     for block in blocks(text):
         named = re.match(r"(?:#|//|/\*) ([\w.]+)(?: \*/)?\n", block)
         if named:
-            case.path(named[1]).write_text(block)
+            ((folder or case.folder) / named[1]).write_text(block)
         elif block.startswith("$ "):
             console.append(block.splitlines())
     return console
 
 
+@functools.cache
+def found_modules():
+    """Which of them Python has, without importing any: PyTorch takes a second."""
+    names = ("pytest", "xdist", "pyopencl", "torch", "IPython")
+    find = f"import importlib.util as u; print(*[name for name in {names} if u.find_spec(name)])"
+    return subprocess.run([PYTHON, "-c", find], stdout=subprocess.PIPE, text=True).stdout.split()
+
+
 def need_modules(case, *modules):
     for module in modules:
-        find = f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))"
-        if case.run(PYTHON, "-c", find).status:
+        if module not in found_modules():
             case.skip(f"Python has no module {module}")
 
 
@@ -47,27 +58,32 @@ def pytest(case, *arguments, env):
     return case.run(PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gputrack", *arguments, env=env)
 
 
-def check_console(done, lines):
+def check_console(done, *consoles):
     """The failures that a document shows, and no others, with their texts."""
     failed = re.findall(r"^(?:FAILED|ERROR) .*", done.out, re.M)
+    lines = [line for console in consoles for line in console]
     assert sorted(failed) == sorted(line for line in lines if line.startswith("FAILED")), done.out + done.err
-    assert lines[-1] in done.out, done.out
+    for word in ("failed", "passed"):
+        count = sum(int(number) for console in consoles for number in re.findall(rf"(\d+) {word}", console[-1]))
+        assert f"{count} {word}" in done.out, done.out
 
 
 def test_pytest_fails_the_tests_that_leak(case):
+    """Also on PyTorch, where that is installed."""
     need_modules(case, "pytest", "pyopencl")
     console = write_examples(case, section(case, "ci.md", "pytest"))
-    env = python_env(case, **case.pocl())
-    done = pytest(case, "test_buffers.py", "--junit-xml", "junit.xml", env=env)
+    files = ["test_buffers.py", "test_tensors.py"][:len(console) if "torch" in found_modules() else 1]
+    done = pytest(case, *files, "--gputrack-run=--pools cpu", "--junit-xml", "junit.xml",
+                  env=python_env(case, **case.pocl()))
     assert done.status == 1 and not done.err, done.out + done.err
-    check_console(done, console[0])
+    check_console(done, *console[:len(files)])
     cases = {one.get("name"): one for one in xml.parse(case.path("junit.xml")).iter("testcase")}
     assert "test_buffers.py:18" in cases["test_forgotten"].find("failure").get("message")
     assert case.path("pytest.gt/info").exists()
 
 
 def test_pytest_in_several_processes(case):
-    """And started by hand."""
+    """And started by hand, with options in a file."""
     need_modules(case, "pytest", "pyopencl", "xdist")
     console = write_examples(case, section(case, "ci.md", "pytest"))
     case.path("test_tensors.py").unlink()
@@ -77,14 +93,6 @@ def test_pytest_in_several_processes(case):
     assert done.status == 1, done.out + done.err
     check_console(done, console[0])
     assert case.path("own.gt/info").exists()
-
-
-def test_pytest_with_pytorch(case):
-    need_modules(case, "pytest", "torch")
-    console = write_examples(case, section(case, "ci.md", "pytest"))
-    done = pytest(case, "--gputrack-run=--pools cpu", "test_tensors.py", env=python_env(case))
-    assert done.status == 1, done.out + done.err
-    check_console(done, console[1])
 
 
 FIXTURES = '''
@@ -190,9 +198,10 @@ def test_pytest_knows_whose_a_resource_is(case):
                      "test_known": make + "1 buffer, 77 B, of the module fixture 'careless'"}, done.out + done.err
     forgets = line["    kept.append(make(context, 512))"]
     assert f"      forgets test_fixtures.py:{forgets}\n" in done.out, done.out
-    # without the suppression, and only what is marked
-    done = pytest(case, "-o", "gputrack_judge=marked", "-k", "known or none or forgets",
-                  env=python_env(case, **case.small_opencl()))
+    # without the suppression, only what is marked, and started by hand
+    done = case.gputrack("run", "-q", "-o", "own.gt", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gputrack",
+                         "-o", "gputrack_judge=marked", "-k", "known or none or forgets",
+                         env=python_env(case, **case.small_opencl()))
     found = re.findall(r"^(?:FAILED|ERROR) test_fixtures.py::([\w:]+)", done.out, re.M)
     assert found == ["TestLimits::test_none"], done.out + done.err
 
@@ -228,20 +237,38 @@ def test_pytest_says_what_it_needs(case):
     assert bare.status == 4, bare.out + bare.err
     assert "there is no program gputrack; install it, or add its folder to PATH" in bare.err, bare.err
     # a run without a GPU passes, and says that it has judged nothing
-    done = pytest(case, env=python_env(case))
+    done = case.gputrack("run", "-q", "-o", "a.gt", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gputrack",
+                         env=python_env(case))
     assert done.status == 0, done.out + done.err
     assert "gputrack: no GPU resource was created, so no test was judged" in done.out, done.out
 
 
+def kept_program(case, command):
+    """Where the build folder keeps what a command has compiled, as long as all of its sources stay as they are."""
+    sources = [*case.folder.glob("*.c*"), *(case.source / "include/gputrack").glob("*.h*")]
+    texts = [" ".join(command), *(path.read_text() for path in sorted(sources))]
+    return case.build / "tests/examples" / hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
 def compile_example(case, line, *more):
-    """By the command that the document shows."""
+    """By the command that the document shows; clang needs two thirds of the time for C++'s headers."""
     words = line.removeprefix("$ ").split()
-    compiler = shutil.which(words[0]) or case.skip(f"there is no {words[0]}")
+    quick = words[0] == "c++" and not os.environ.get("GPUTRACK_TEST_LONG") and shutil.which("clang++")
+    compiler = quick or shutil.which(words[0]) or case.skip(f"there is no {words[0]}")
+    program = case.path(words[words.index("-o") + 1])
+    more = [*more, f"-ffile-prefix-map={case.folder}=."]  # of no one run
+    kept = kept_program(case, [compiler, *more[:-1], *words[1:]])
+    if kept.exists():
+        shutil.copy(kept, program)
+        return
     done = case.run(compiler, *more, f"-I{case.source}/include", *words[1:])
     if "cannot find -l" in done.err or re.search(r"fatal error: (gtest|catch2)", done.err):
         case.skip("the test framework is not installed: " + done.err.splitlines()[-1])
     assert done.status == 0, done.err
     assert "warning" not in done.err, done.err
+    kept.parent.mkdir(exist_ok=True)
+    shutil.copy(program, f"{kept}.{os.getpid()}")
+    os.replace(f"{kept}.{os.getpid()}", kept)
 
 
 def check_framework(case, title, more):

@@ -4,6 +4,9 @@ import os
 import shutil
 import subprocess
 
+import test_ci_files
+import test_live
+
 TOGETHER = True  # the package is made once
 FREE = True  # no probe reaches into the fresh Debian
 SECONDS = 60
@@ -95,11 +98,14 @@ def test_the_package_installs_works_and_uninstalls_in_a_fresh_debian(case):
 
 def test_the_tar_file_works_on_other_distributions(case):
     """Unpacked anywhere; with GPUTRACK_TEST_LONG=1 on every release that debootstrap can get."""
-    tool = case.build.parent / f"{case.build.name}-static/gputrack"
+    static = case.build.parent / f"{case.build.name}-static/gputrack"
+    tool = case.build.parent / f"{case.build.name}-tar/gputrack"
+    if not static.exists():
+        case.skip(f"{static} is not there: ./dev static builds it")
     if not tool.exists():
-        case.skip(f"{tool} is not there: ./dev static builds it")
+        tool = static  # ./dev package builds it
     archive = case.path("gputrack-1-x86_64.tar.gz")
-    done = case.run("sh", case.source / "packaging/tar/make.sh", package(case).parent / "deb/root/usr", tool,
+    done = case.run("sh", case.source / "packaging/tar/make.sh", package(case).parent / "deb/root/usr", tool, static,
                     archive)
     assert done.status == 0, done.err
     case.path("elsewhere").mkdir()
@@ -114,5 +120,11 @@ def test_the_tar_file_works_on_other_distributions(case):
         return
     work = case.build.parent / (case.build.name + "-package")
     work.mkdir(exist_ok=True)
-    done = case.run("sh", case.source / "tests/distributions.sh", archive, case.program("leaky"), work, timeout=3600)
+    examples = case.path("examples")
+    examples.mkdir()
+    for title in ("pytest", "GoogleTest", "Catch2"):
+        test_live.write_examples(case, test_live.section(case, "ci.md", title), examples)
+    case.path("app.c").write_text(test_ci_files.PROGRAM)
+    done = case.run("sh", case.source / "tests/distributions.sh", archive, case.path("app.c"), work, timeout=3600,
+                    env={"EXAMPLES": str(examples)})
     assert done.status == 0 and "ok bookworm names the line" in done.out, done.out + done.err

@@ -265,6 +265,10 @@ if [ "$mode" != --list ]; then
 	cp -r silent.gt night/2/nogpu.gt
 	cp -r lossy.gt night/2/lossy.gt
 	cp -r after.gt night/2/app.gt.old
+	mkdir week
+	cp -r clean.gt week/clean.gt
+	cp -r growing.gt week/app.gt
+	cp -r growing.gt week/soak.gt
 fi
 golden several/summary.txt "$gputrack" report night --fail-on-leak
 golden several/narrow.txt env COLUMNS=40 "$gputrack" report night --top 1
@@ -286,7 +290,8 @@ golden several/diff.txt "$gputrack" diff night/1 night
 golden several/diff-left-out.txt "$gputrack" diff night night/1
 golden several/diff.json "$gputrack" diff night/1 night -f json --top 1
 golden several/diff-nothing.txt "$gputrack" diff night/2 leaks.gt
-golden several/diff-growth.txt "$gputrack" diff night/1 night --fail-on-growth
+golden several/diff-growth.txt "$gputrack" diff night week --fail-on-growth
+golden several/diff-growth-known.txt "$gputrack" diff week week -o /dev/null --fail-on-growth
 golden several/suppress.txt "$gputrack" suppress night --only 'upload < ^main$' --only cache.c
 golden several/suppress-module.txt "$gputrack" suppress held_kept.gt --no-held --module libtorch_cuda.so
 golden several/suppress-pick.txt sh -c 'printf "n\nl\nx\ny\nq\n" | "$1" suppress held_kept.gt --no-held --pick' sh "$gputrack"

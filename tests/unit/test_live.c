@@ -289,6 +289,38 @@ static void one_address_on_two_devices_is_two_blocks(void **state)
 	gt_live_fini(&l);
 }
 
+/* Grace Hopper: all of it lies in one address space of 48 bits, side by side; kinds are by
+ * function. */
+static void one_memory_of_host_and_device_has_kinds(void **state)
+{
+	static const struct {
+		uint16_t take, give;
+		enum gt_kind kind;
+	} ways[] = {
+		{ GT_FN_cuMemAlloc_v2, GT_FN_cuMemFree_v2, GT_DEVICE_MEMORY },
+		{ GT_FN_cuMemAllocManaged, GT_FN_cuMemFree_v2, GT_SHARED_MEMORY },
+		{ GT_FN_cuMemAllocHost_v2, GT_FN_cuMemFreeHost, GT_HOST_MEMORY },
+		{ GT_FN_cuMemHostRegister_v2, GT_FN_cuMemHostUnregister, GT_REGISTERED_MEMORY },
+	};
+	enum { WAYS = sizeof ways / sizeof *ways, EACH = 50 };
+	const uint64_t low = UINT64_C(0xffff00000000), step = 65536;
+	struct gt_live l = { 0 };
+
+	for (uint64_t i = 0; i < WAYS * EACH; i++)
+		assert_int_equal(apply(&l, ways[i % WAYS].take, low + i * step), GT_CHANGE_BORN);
+	assert_int_equal(l.count, WAYS * EACH);
+	for (uint64_t i = 0; i < WAYS * EACH; i++) {
+		const struct gt_entry *entry =
+			gt_live_find(&l, 0, ways[i % WAYS].kind, low + i * step);
+
+		assert_non_null(entry);
+		assert_int_equal(gt_entry_kind(entry), ways[i % WAYS].kind);
+		assert_int_equal(apply(&l, ways[i % WAYS].give, low + i * step), GT_CHANGE_ENDED);
+	}
+	assert_int_equal(l.count, 0);
+	gt_live_fini(&l);
+}
+
 static void an_empty_ledger_is_empty_and_allocates_nothing(void **state)
 {
 	struct gt_live l = { 0 };
@@ -436,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_handle_without_a_recorded_end_is_replaced),
 		cmocka_unit_test(only_kinds_of_one_family_share_handles),
 		cmocka_unit_test(one_address_on_two_devices_is_two_blocks),
+		cmocka_unit_test(one_memory_of_host_and_device_has_kinds),
 		cmocka_unit_test(an_empty_ledger_is_empty_and_allocates_nothing),
 		cmocka_unit_test(unfinished_calls_change_nothing),
 		cmocka_unit_test(a_place_number_out_of_range_is_unknown),
