@@ -48,6 +48,7 @@ record() { # NAME of the variant, the variable that opens the door, more
 
 for i in $(seq "$rounds"); do
 	run_once "bare" "$program"
+	run_once "bare, 140 ns of other work a call" env WORK_NS=140 "$program"
 	run_once "CUPTI, empty callback" env CUDA_INJECTION64_PATH="$build/bench/cupti_idle.so" "$program"
 	record "door through CUPTI, no stacks" "CUDA_INJECTION64_PATH=$door" GPUTRACK_STACKS=0
 	record "door through CUPTI, stacks" "CUDA_INJECTION64_PATH=$door"

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_goals.py - the page of goals that bench/goals.py makes of the benchmarks' tables: SOURCE_DIR"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BENCH = pathlib.Path(sys.argv[1]).resolve() / "bench"
+TABLES = """# Performance
+
+| what | CPU s |
+|---|--:|
+| `gputrack import` | 99 |
+
+## snapshot: Memory snapshots of PyTorch
+
+| command | file, MB | CPU s | peak MiB |
+|---|--:|--:|--:|
+| `gputrack import` | 102 | 0.42 | 17.3 |
+| `gputrack import` | 1002 | 3.97 | 1,077.7 |
+| Python's `pickle.load` | 1002 | 32.05 | 6634.3 |
+
+## html: Pages
+
+| page of | MB | a key of the search, ms: min, median, most (goal: ≤ 100) | a range, ms |
+|---|--:|--:|--:|
+| 50,000 boxes | 1.2 | 3, 8, 37 | - |
+"""
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, BENCH / "goals.py", *arguments], capture_output=True, text=True)
+
+
+def check(what, right, found):
+    if not right:
+        sys.exit(f"{what}: {found}")
+
+
+def main():
+    tables, figures = pathlib.Path("tables.md"), pathlib.Path("figures.json")
+    tables.write_text(TABLES)
+    done = run(tables, "--json", figures)
+    rows = {line.split("|")[1].strip(): line for line in done.stdout.splitlines() if line.startswith("| ")}
+    check("met, beside the peer", "| ≤ 10 s | 3.97 s | Python's pickle.load | 32.05 | 0.12 | ok |"
+          in rows["import of a 1 GB snapshot of PyTorch"], rows)
+    check("missed, a figure with a comma", "| 1,078 MiB |" in rows["memory for it"] and "**missed**" in rows["memory for it"],
+          rows)
+    check("the worst of several figures", "| 37 ms |" in rows["a key of the search, 50,000 boxes, at most"], rows)
+    check("a benchmark that measured nothing", "not measured" in rows["page of 10 million events"], rows)
+    check("one that did not run is left out", not any("OpenCL" in row for row in rows), rows)
+    check("the sum", "2 goals met, 1 missed, 4 not measured." in done.stdout, done.stdout)
+
+    tables.write_text(TABLES.replace("3.97", "7.94"))
+    done = run(tables, "--compare", figures)
+    check("what has changed", "| import of a 1 GB snapshot of PyTorch | 3.97 | 7.94 | +100.0 % |" in done.stdout, done.stdout)
+    for text in ("", "{}x", '[{"a": 1}]', "3"):
+        figures.write_text(text)
+        done = run(tables, "--compare", figures)
+        check("figures that are none", done.returncode == 1 and done.stderr.startswith("goals.py: figures.json: ") and
+              done.stderr.count("\n") == 1, (text, done))
+
+    known = re.findall(r"^\t(\w+)\t", (BENCH / "run.sh").read_text(), re.M)
+    for line in (BENCH / "goals.tsv").read_text().splitlines():
+        if not line.startswith("#"):
+            fields = line.split("\t")
+            check("a benchmark that is run", fields[0] in known, line)
+            check("fields", len(fields) in (6, 9) and re.fullmatch(r"(<=|>=) [0-9.]+", fields[4]), line)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    main()
