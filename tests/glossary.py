@@ -63,7 +63,7 @@ def uses():
     found = []
     for name in files:
         path = ROOT / name
-        if path == DOCUMENT or not path.exists() or path.suffix in (".png", ".svg", ".json"):
+        if path == DOCUMENT or not path.exists() or path.suffix in (".png", ".svg", ".webp", ".json"):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if pattern.search(line):

@@ -4,6 +4,7 @@
 #
 # usage: tests/long.sh BUILD_DIR load [SECONDS [EVENTS_PER_SECOND]]	memory while a balanced load is recorded
 #        tests/long.sh BUILD_DIR attach [SECONDS [EVENTS_PER_SECOND]]	the same, followed by attach (root)
+#        tests/long.sh BUILD_DIR agent [SECONDS [EVENTS_PER_SECOND]]	a day of the agent (root)
 #        tests/long.sh BUILD_DIR processes [COUNT]	so many processes in one recording
 #        tests/long.sh BUILD_DIR events [COUNT]	so many events reported
 #        tests/long.sh BUILD_DIR model [COUNT]	so many random programs, judged against a model
@@ -17,7 +18,7 @@ die() {
 	exit 1
 }
 
-[ $# -ge 2 ] || { sed -n '4,8s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '4,9s/^# //p' "$0" >&2; exit 2; }
 build=$(CDPATH= cd -- "$1" && pwd) || exit 1
 what=$2
 shift 2
@@ -147,6 +148,7 @@ events() {
 printf '| %s | |\n|---|---|\n' "$what"
 case $what in
 load) load run "${1:-3600}" "${2:-50000}" ;;
+agent) python3 bench/agent.py "$build" "${1:-86400}" "${2:-4000}" ;;
 attach) load attach "${1:-3600}" "${2:-50000}" ;;
 processes) processes "${1:-10000}" ;;
 events) events "${1:-100000000}" ;;

@@ -259,6 +259,27 @@ class Selection:
         return len(self.matched) < len(set(self.parts))
 
 
+def impossible(name):
+    """Why qemu cannot pass this test, by tests/qemu.txt; None where it can, or without qemu."""
+    if not os.environ.get("GPUTRACK_TEST_QEMU"):
+        return None
+    for line in (TESTS / "qemu.txt").read_text().splitlines():
+        known, _, why = line.partition("  ")
+        if not line.startswith("#") and (name == known or known.endswith("/") and name.startswith(known)):
+            return f"qemu: {why.strip()}"
+    return None
+
+
+def without_impossible(jobs):
+    """The same jobs; those of which qemu can pass no test skip these."""
+    def skip(job):
+        return lambda: ((name, "skip", impossible(name), 0) for name in job.names)
+    for job in jobs:
+        if all(impossible(name) for name in job.names):
+            job.run = skip(job)
+    return jobs
+
+
 def all_jobs(build, selection):
     units, goldens = list(known_programs(build)), golden_names(build)
     if not units:
@@ -270,6 +291,7 @@ def all_jobs(build, selection):
         jobs.append(Job([f"golden/{name}" for name in chosen],
                         lambda: run_golden(build, "golden", some)))
     jobs += end_to_end_jobs(build, selection.has)
+    jobs = without_impossible(jobs)
     for group in SANITIZERS:
         mine = compiled(build) if group == "address" else [name for name in units if name in THREADED]
         mine = [name for name in mine if selection.has(f"{group}/{name}")]

@@ -84,14 +84,19 @@ static char *tip_of(struct gt_frames *frames, const struct gt_site *site)
 	return repaired(tip);
 }
 
-/* A semicolon would end the frame and a line end the stack. Frees `name`. */
-static void put_name(FILE *out, char *name)
+void gt_collapsed_put(FILE *out, const char *name)
 {
 	char *tame = gt_text_sanitize(name);
 
 	for (char *c = tame; *c; c++)
 		putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, out);
 	free(tame);
+}
+
+/* Frees `name`. */
+static void put_name(FILE *out, char *name)
+{
+	gt_collapsed_put(out, name);
 	free(name);
 }
 

@@ -43,6 +43,8 @@ gt_export_fn gt_export_tsv, gt_export_json, gt_export_csv;
 gt_export_fn gt_export_chrome;
 /* Call sites: gzipped protobuf with the four sample types of heaps; stacks with one weight. */
 gt_export_fn gt_export_pprof, gt_export_collapsed, gt_export_speedscope;
+/* A frame of a collapsed stack: a semicolon would end the frame, and a line end the stack. */
+void gt_collapsed_put(FILE *out, const char *name);
 /* The memory snapshot of PyTorch's pool; the segments alone, as its version 1.13 has them. */
 gt_export_fn gt_export_torch_snapshot, gt_export_torch_segments;
 /* Resources alive at the end, by API and kind. */

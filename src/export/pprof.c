@@ -1,353 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof.c - call sites as a gzipped pprof profile with the four sample types of heap profiles. */
+/* pprof.c - the call sites of a recording as a gzipped pprof profile. */
 #include <stdlib.h>
-#include <string.h>
 
-#include <zlib.h>
-
-#include "base/bytes.h"
-#include "base/containers.h"
 #include "base/format.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "export/export.h"
+#include "export/pprof_writer.h"
 #include "replay/ending.h"
 #include "replay/place.h"
 #include "replay/replay.h"
-#include "replay/stack.h"
 
-/* Field numbers of profile.proto, message by message. */
-/* clang-format off */
-enum {
-	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
-	PROFILE_FUNCTION, PROFILE_STRING, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD, PROFILE_COMMENT, PROFILE_DEFAULT_TYPE,
-	TYPE_TYPE = 1, TYPE_UNIT,
-	SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL,
-	LABEL_KEY = 1, LABEL_TEXT,
-	MAPPING_ID = 1, MAPPING_START, MAPPING_LIMIT, MAPPING_FILE = 5, MAPPING_BUILD_ID,
-	MAPPING_HAS_FUNCTIONS, MAPPING_HAS_FILES, MAPPING_HAS_LINES, MAPPING_HAS_INLINES,
-	LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE,
-	LINE_FUNCTION = 1, LINE_LINE,
-	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE,
-};
-/* clang-format on */
-
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
-
-enum { BUFFER = 1 << 16 }; /* what is compressed at once */
-
-/* Modules get room of their own in an address space that is made up: they may not overlap. */
-#define MODULE_ROOM ((uint64_t)1 << 40)
-
-struct bytes {
-	uint8_t *data;
-	size_t size, room;
-};
-
-static void put_varint(struct bytes *b, uint64_t value)
+/* The recording's modules, by the path of theirs that frames have. */
+static bool find_module(void *recording, const char *path, struct gt_pprof_mapping *mapping)
 {
-	if (b->size + GT_VARINT_MAX > b->room)
-		b->data = gt_realloc(b->data, b->room = b->room * 2 + 256);
-	b->size = (size_t)(gt_put_varint(b->data + b->size, value) - b->data);
-}
+	const struct gt_recording *r = recording;
+	size_t count = gt_recording_module_count(r);
 
-static void put_data(struct bytes *b, const void *data, size_t size)
-{
-	if (b->size + size > b->room)
-		b->data = gt_realloc(b->data, b->room = (b->room + size) * 2);
-	if (size)
-		memcpy(b->data + b->size, data, size);
-	b->size += size;
-}
-
-static void put_number(struct bytes *b, unsigned field, uint64_t value)
-{
-	if (!value)
-		return;
-	put_varint(b, field << 3 | WIRE_VARINT);
-	put_varint(b, value);
-}
-
-static void put_text(struct bytes *b, unsigned field, const void *data, size_t size)
-{
-	put_varint(b, field << 3 | WIRE_BYTES);
-	put_varint(b, size);
-	put_data(b, data, size);
-}
-
-/* A message within another, which it empties. */
-static void put_message(struct bytes *b, unsigned field, struct bytes *inner)
-{
-	put_text(b, field, inner->data, inner->size);
-	inner->size = 0;
-}
-
-struct profile {
-	const struct gt_export *export;
-	struct bytes all; /* that are not compressed yet */
-	z_stream gzip;
-	struct gt_intern *strings, *functions, *locations;
-	bool *mapped; /* by the recording's module */
-	size_t mapped_count;
-};
-
-static uint64_t string_of(struct profile *p, const char *text)
-{
-	/* pprof prints them on terminals as they are */
-	char *clean = gt_text_sanitize(text ? text : "");
-	uint64_t number;
-
-	for (char *at = clean; (at = strchr(at, '\n')); at++)
-		*at = '?';
-	number = gt_intern(p->strings, clean, strlen(clean));
-	free(clean);
-	return number;
-}
-
-static void put_type(struct profile *p, unsigned field, const char *type, const char *unit)
-{
-	struct bytes inner = { 0 };
-
-	put_number(&inner, TYPE_TYPE, string_of(p, type));
-	put_number(&inner, TYPE_UNIT, string_of(p, unit));
-	put_message(&p->all, field, &inner);
-	free(inner.data);
-}
-
-static uint64_t function_of(struct profile *p, const char *name, const char *file)
-{
-	uint64_t key[2] = { string_of(p, name), string_of(p, file) };
-	size_t before = gt_intern_count(p->functions);
-	uint64_t id = gt_intern(p->functions, key, sizeof key) + 1;
-	struct bytes inner = { 0 };
-
-	if (id <= before)
-		return id;
-	put_number(&inner, FUNCTION_ID, id);
-	put_number(&inner, FUNCTION_NAME, key[0]);
-	put_number(&inner, FUNCTION_SYSTEM_NAME, key[0]);
-	put_number(&inner, FUNCTION_FILE, key[1]);
-	put_message(&p->all, PROFILE_FUNCTION, &inner);
-	free(inner.data);
-	return id;
-}
-
-/* The module's number in the profile; 0 for none. Writes it when it is met first. */
-static uint64_t mapping_of(struct profile *p, const char *path)
-{
-	const struct gt_recording *r = p->export->recording;
-	const struct gt_recorded_module *m = NULL;
-	char id[2 * sizeof m->build_id + 1] = "";
-	struct bytes inner = { 0 };
-	size_t i = 0;
-
-	while (path && i < p->mapped_count && gt_recording_module(r, (uint32_t)i)->path != path)
-		i++;
-	if (!path || i == p->mapped_count)
-		return 0;
-	if (p->mapped[i])
-		return i + 1;
-	p->mapped[i] = true;
-	m = gt_recording_module(r, (uint32_t)i);
-	for (size_t k = 0; k < m->build_id_size; k++)
-		sprintf(id + 2 * k, "%02x", m->build_id[k]);
-	put_number(&inner, MAPPING_ID, i + 1);
-	put_number(&inner, MAPPING_START, (i + 1) * MODULE_ROOM);
-	put_number(&inner, MAPPING_LIMIT, (i + 2) * MODULE_ROOM);
-	put_number(&inner, MAPPING_FILE, string_of(p, m->path));
-	put_number(&inner, MAPPING_BUILD_ID, string_of(p, id));
-	/* all that can be known is in here: readers need not look for the file */
-	for (unsigned field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINES; field++)
-		put_number(&inner, field, 1);
-	put_message(&p->all, PROFILE_MAPPING, &inner);
-	free(inner.data);
-	return i + 1;
-}
-
-static void put_line(struct profile *p, struct bytes *location, const struct gt_frame *frame)
-{
-	struct bytes inner = { 0 };
-	char *name = gt_frame_name(frame);
-
-	put_number(&inner, LINE_FUNCTION, function_of(p, name, frame->file));
-	put_number(&inner, LINE_LINE, frame->line);
-	put_message(location, LOCATION_LINE, &inner);
-	free(inner.data);
-	free(name);
-}
-
-/* One address: a frame and those that were inlined into it, innermost first. */
-static uint64_t location_of(struct profile *p, const struct gt_frame *frames, size_t count)
-{
-	uint64_t mapping = mapping_of(p, frames[0].module), id;
-	struct bytes inner = { 0 };
-	size_t before = gt_intern_count(p->locations);
-	struct bytes key = { 0 };
-
-	put_varint(&key, mapping);
-	put_varint(&key, frames[0].offset);
 	for (size_t i = 0; i < count; i++) {
-		put_varint(&key, string_of(p, frames[i].function));
-		put_varint(&key, string_of(p, frames[i].file));
-		put_varint(&key, frames[i].line);
+		const struct gt_recorded_module *m = gt_recording_module(r, (uint32_t)i);
+
+		if (m->path != path)
+			continue;
+		*mapping = (struct gt_pprof_mapping){ .number = i + 1,
+						      .build_id = m->build_id,
+						      .build_id_size = m->build_id_size };
+		return true;
 	}
-	id = gt_intern(p->locations, key.data, key.size) + 1;
-	free(key.data);
-	if (id <= before)
-		return id;
-	put_number(&inner, LOCATION_ID, id);
-	put_number(&inner, LOCATION_MAPPING, mapping);
-	put_number(&inner, LOCATION_ADDRESS,
-		   mapping * MODULE_ROOM + (frames[0].offset & (MODULE_ROOM - 1)));
-	for (size_t i = 0; i < count; i++)
-		put_line(p, &inner, &frames[i]);
-	put_message(&p->all, PROFILE_LOCATION, &inner);
-	free(inner.data);
-	return id;
+	return false;
 }
 
-static void put_label(struct profile *p, struct bytes *sample, const char *key, const char *text)
+/* Part of a site: `values` has the figures alone. `fate` may be NULL. */
+static void put_sample(struct gt_pprof *p, const struct gt_export *e, const struct gt_site *site,
+		       struct gt_pprof_sample values, const char *fate)
 {
-	struct bytes inner = { 0 };
+	const struct gt_pprof_label labels[] = { { "api", gt_api_keys[site->api] },
+						 { "kind", gt_kinds[site->kind].name },
+						 { "fate", fate } };
+	char *place = gt_place_text(e->frames, site->stack, true);
 
-	put_number(&inner, LABEL_KEY, string_of(p, key));
-	put_number(&inner, LABEL_TEXT, string_of(p, text));
-	put_message(sample, SAMPLE_LABEL, &inner);
-	free(inner.data);
-}
-
-static uint64_t as_int64(uint64_t value)
-{
-	return value > INT64_MAX ? INT64_MAX : value;
-}
-
-/* The sample types of put_head. */
-struct values {
-	uint64_t created, created_bytes, live, live_bytes;
-};
-
-/* `fate` may be NULL. */
-static void put_sample(struct profile *p, const struct gt_site *site, const struct values *v,
-		       const char *fate)
-{
-	static const struct gt_frame none = { .function = "(no stack)" };
-	const uint64_t values[] = { v->created, v->created_bytes, v->live, v->live_bytes };
-	struct bytes sample = { 0 }, packed = { 0 };
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(p->export->frames, site->stack, &frames);
-	char *place = gt_place_text(p->export->frames, site->stack, true);
-
-	if (!count) {
-		frames = &none;
-		count = 1;
-	}
-	put_label(p, &sample, "place", place);
-	for (size_t i = 0, n; i < count; i += n) {
-		for (n = 1; i + n < count && frames[i + n - 1].inlined; n++)
-			;
-		put_varint(&packed, location_of(p, frames + i, n));
-	}
-	put_message(&sample, SAMPLE_LOCATIONS, &packed);
-	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-		put_varint(&packed, as_int64(values[i]));
-	put_message(&sample, SAMPLE_VALUES, &packed);
-	put_label(p, &sample, "api", gt_api_keys[site->api]);
-	put_label(p, &sample, "kind", gt_kinds[site->kind].name);
-	if (fate)
-		put_label(p, &sample, "fate", fate);
-	put_message(&p->all, PROFILE_SAMPLE, &sample);
-	free(sample.data);
-	free(packed.data);
+	values.count = gt_frames_get(e->frames, site->stack, &values.frames);
+	values.place = place;
+	values.labels = labels;
+	values.label_count = fate ? 3 : 2;
+	gt_pprof_sample(p, &values);
 	free(place);
 }
 
 /* What was not released has a sample for each fate, the rest one of its own. */
-static void put_site(struct profile *p, const struct gt_site *site,
+static void put_site(struct gt_pprof *p, const struct gt_export *e, const struct gt_site *site,
 		     const struct gt_site_fates *fates)
 {
-	struct values rest = { site->created, site->bytes_total, site->live, site->bytes_live };
+	struct gt_pprof_sample rest = { .created = site->created,
+					.created_bytes = site->bytes_total,
+					.live = site->live,
+					.live_bytes = site->bytes_live };
 
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
 		rest.live -= fates->count[fate];
 		rest.live_bytes -= fates->bytes[fate];
 	}
-	put_sample(p, site, &rest, NULL);
+	put_sample(p, e, site, rest, NULL);
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
 		if (fates->count[fate])
-			put_sample(p, site,
-				   &(struct values){ .live = fates->count[fate],
-						     .live_bytes = fates->bytes[fate] },
+			put_sample(p, e, site,
+				   (struct gt_pprof_sample){ .live = fates->count[fate],
+							     .live_bytes = fates->bytes[fate] },
 				   gt_fate_keys[fate]);
-}
-
-static void put_head(struct profile *p)
-{
-	const struct gt_recording *r = p->export->recording;
-	uint64_t duration = 0;
-
-	string_of(p, "");
-	put_type(p, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
-	put_type(p, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
-	put_type(p, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
-	put_type(p, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
-	put_type(p, PROFILE_PERIOD_TYPE, "space", "bytes");
-	put_number(&p->all, PROFILE_PERIOD, 1);
-	put_number(&p->all, PROFILE_TIME, as_int64(gt_recording_start_real_ns(r)));
-	if (gt_count_parse(gt_recording_info(r, "duration_ns"), &duration))
-		put_number(&p->all, PROFILE_DURATION, as_int64(duration));
-	put_number(&p->all, PROFILE_COMMENT, string_of(p, gt_recording_info(r, "command")));
-	put_number(&p->all, PROFILE_DEFAULT_TYPE, string_of(p, "inuse_space"));
-}
-
-static void *zlib_alloc(void *context, unsigned items, unsigned size)
-{
-	return gt_alloc((size_t)items * size);
-}
-
-static void zlib_free(void *context, void *block)
-{
-	free(block);
-}
-
-/* The file has no time in it: equal recordings give equal files. */
-static void open_gzip(z_stream *z)
-{
-	enum { WINDOW_BITS = 15, GZIP = 16, MEMORY_LEVEL = 8 };
-
-	*z = (z_stream){ .zalloc = zlib_alloc, .zfree = zlib_free };
-	if (deflateInit2(z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP, MEMORY_LEVEL,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		gt_memory_check(NULL);
-}
-
-/* Writes the bytes so far; `how` is zlib's. */
-static void put_gzip(struct profile *p, int how)
-{
-	static uint8_t block[1 << 16];
-	int status;
-
-	p->gzip.next_in = p->all.data;
-	p->gzip.avail_in = (uInt)p->all.size;
-	do {
-		p->gzip.next_out = block;
-		p->gzip.avail_out = sizeof block;
-		status = deflate(&p->gzip, how);
-		fwrite(block, 1, sizeof block - p->gzip.avail_out, p->export->out);
-	} while (!p->gzip.avail_out || (how == Z_FINISH && status == Z_OK));
-	p->all.size = 0;
-}
-
-static void put_strings(struct profile *p)
-{
-	for (uint32_t i = 0; i < gt_intern_count(p->strings); i++) {
-		size_t size;
-		const void *text = gt_intern_get(p->strings, i, &size);
-
-		put_text(&p->all, PROFILE_STRING, text, size);
-		if (p->all.size > BUFFER)
-			put_gzip(p, Z_NO_FLUSH);
-	}
 }
 
 void gt_export_pprof(const struct gt_export *e)
@@ -356,29 +74,21 @@ void gt_export_pprof(const struct gt_export *e)
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 	struct gt_view v = { .recording = e->recording, .ledger = l, .strict = e->strict };
 	struct gt_site_fates *fates = gt_site_fates(&v);
-	struct profile p = { .export = e,
-			     .strings = gt_intern_new(),
-			     .functions = gt_intern_new(),
-			     .locations = gt_intern_new() };
+	struct gt_pprof_options options = { .out = e->out,
+					    .time_ns = gt_recording_start_real_ns(e->recording),
+					    .comment = gt_recording_info(e->recording, "command"),
+					    .default_type = "inuse_space",
+					    .mapping = find_module,
+					    .context = e->recording };
+	struct gt_pprof *p;
 
-	p.mapped_count = gt_recording_module_count(e->recording);
-	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);
+	if (!gt_count_parse(gt_recording_info(e->recording, "duration_ns"), &options.duration_ns))
+		options.duration_ns = 0;
 	gt_places_list_ledger(e->frames, l);
-	open_gzip(&p.gzip);
-	put_head(&p);
-	for (size_t i = 0; i < l->site_count; i++) {
-		put_site(&p, &l->sites[i], &fates[i]);
-		if (p.all.size > BUFFER)
-			put_gzip(&p, Z_NO_FLUSH);
-	}
-	put_strings(&p);
-	put_gzip(&p, Z_FINISH);
-	deflateEnd(&p.gzip);
-	free(p.all.data);
-	free(p.mapped);
-	gt_intern_free(p.strings);
-	gt_intern_free(p.functions);
-	gt_intern_free(p.locations);
+	p = gt_pprof_new(&options);
+	for (size_t i = 0; i < l->site_count; i++)
+		put_site(p, e, &l->sites[i], &fates[i]);
+	gt_pprof_free(p);
 	free(fates);
 	gt_ledger_free(l);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "export/export.h"
+#include "export/metric_text.h"
 #include "replay/ending.h"
 #include "replay/replay.h"
 
@@ -31,35 +31,6 @@ struct unreleased {
 	uint64_t bytes[GT_API_COUNT][GT_KIND_COUNT][GT_FATE_COUNT];
 };
 
-static void put_head(FILE *out, const char *name, const char *type, const char *help)
-{
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void put_one(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
-{
-	put_head(out, name, type, help);
-	fprintf(out, "%s %" PRIu64 "\n", name, value);
-}
-
-/* A label's value: its three escapes, and UTF-8 alone. */
-static void put_label(FILE *out, const char *name, const char *value, const char *end)
-{
-	char *clean = gt_text_sanitize(value);
-
-	fprintf(out, "%s=\"", name);
-	for (const char *c = clean; *c; c++) {
-		if (*c == '\n')
-			fputs("\\n", out);
-		else if (*c == '\\' || *c == '"')
-			fprintf(out, "\\%c", *c);
-		else
-			putc(*c, out);
-	}
-	fprintf(out, "\"%s", end);
-	free(clean);
-}
-
 static bool is_used(const struct gt_tally *t)
 {
 	return t->created || t->failed;
@@ -70,16 +41,16 @@ static void put_value(FILE *out, const char *name, int api, int kind, const char
 		      uint64_t value)
 {
 	fprintf(out, "%s{", name);
-	put_label(out, "api", gt_api_keys[api], ",");
-	put_label(out, "kind", gt_kinds[kind].name, fate ? "," : "}");
+	gt_metric_label(out, "api", gt_api_keys[api], ",");
+	gt_metric_label(out, "kind", gt_kinds[kind].name, fate ? "," : "}");
 	if (fate)
-		put_label(out, "fate", fate, "}");
+		gt_metric_label(out, "fate", fate, "}");
 	fprintf(out, " %" PRIu64 "\n", value);
 }
 
 static void put_metric(FILE *out, const struct gt_ledger *l, size_t metric)
 {
-	put_head(out, metrics[metric].name, metrics[metric].type, metrics[metric].help);
+	gt_metric_head(out, metrics[metric].name, metrics[metric].type, metrics[metric].help);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &l->tally[api][kind];
@@ -123,17 +94,18 @@ static void put_unreleased(const struct gt_export *e, const struct gt_ledger *l)
 	struct unreleased *u = gt_alloc(sizeof *u);
 
 	gt_fate_each(&v, add_unreleased, u);
-	put_head(out, "gputrack_leaked_resources", "gauge",
-		 "Resources never released by processes that ended by themselves.");
+	gt_metric_head(out, "gputrack_leaked_resources", "gauge",
+		       "Resources never released by processes that ended by themselves.");
 	put_fates(out, l, u->count, "gputrack_leaked_resources", false);
-	put_head(out, "gputrack_leaked_bytes", "gauge",
-		 "Bytes never released by processes that ended by themselves.");
+	gt_metric_head(out, "gputrack_leaked_bytes", "gauge",
+		       "Bytes never released by processes that ended by themselves.");
 	put_fates(out, l, u->bytes, "gputrack_leaked_bytes", false);
-	put_head(out, "gputrack_unreleased_resources", "gauge",
-		 "Resources not released: leaked, perhaps leaked, alive when their process was "
-		 "killed, or alive in a running process.");
+	gt_metric_head(
+		out, "gputrack_unreleased_resources", "gauge",
+		"Resources not released: leaked, perhaps leaked, alive when their process was "
+		"killed, or alive in a running process.");
 	put_fates(out, l, u->count, "gputrack_unreleased_resources", true);
-	put_head(out, "gputrack_unreleased_bytes", "gauge", "Bytes not released, by fate.");
+	gt_metric_head(out, "gputrack_unreleased_bytes", "gauge", "Bytes not released, by fate.");
 	put_fates(out, l, u->bytes, "gputrack_unreleased_bytes", true);
 	free(u);
 }
@@ -143,24 +115,25 @@ void gt_export_prometheus(const struct gt_export *e)
 	struct gt_ledger *l = gt_replay_run(
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 
-	put_head(e->out, "gputrack_recording_info", "gauge",
-		 "Information about the recording; always 1.");
+	gt_metric_head(e->out, "gputrack_recording_info", "gauge",
+		       "Information about the recording; always 1.");
 	fputs("gputrack_recording_info{", e->out);
-	put_label(e->out, "version", GT_VERSION, ",");
-	put_label(e->out, "command", gt_recording_info(e->recording, "command"), ",");
-	put_label(e->out, "host", gt_recording_info(e->recording, "host"), "} 1\n");
-	put_one(e->out, "gputrack_processes", "gauge", "Processes tracked.",
-		gt_recording_process_count(e->recording));
-	put_one(e->out, "gputrack_events_total", "counter", "Events recorded.", l->events);
-	put_one(e->out, "gputrack_lost_events_total", "counter",
-		"Events that could not be recorded.", gt_recording_lost(e->recording));
-	put_one(e->out, "gputrack_device_peak_bytes", "gauge", "Peak bytes of device memory alive.",
-		l->peak_bytes);
-	put_one(e->out, "gputrack_held_resources", "gauge",
-		"Resources that libraries hold by design until the process ends.", l->held.count);
-	put_one(e->out, "gputrack_held_bytes", "gauge",
-		"Bytes that libraries hold by design until the process ends.",
-		l->held.device_bytes + l->held.host_bytes);
+	gt_metric_label(e->out, "version", GT_VERSION, ",");
+	gt_metric_label(e->out, "command", gt_recording_info(e->recording, "command"), ",");
+	gt_metric_label(e->out, "host", gt_recording_info(e->recording, "host"), "} 1\n");
+	gt_metric_one(e->out, "gputrack_processes", "gauge", "Processes tracked.",
+		      gt_recording_process_count(e->recording));
+	gt_metric_one(e->out, "gputrack_events_total", "counter", "Events recorded.", l->events);
+	gt_metric_one(e->out, "gputrack_lost_events_total", "counter",
+		      "Events that could not be recorded.", gt_recording_lost(e->recording));
+	gt_metric_one(e->out, "gputrack_device_peak_bytes", "gauge",
+		      "Peak bytes of device memory alive.", l->peak_bytes);
+	gt_metric_one(e->out, "gputrack_held_resources", "gauge",
+		      "Resources that libraries hold by design until the process ends.",
+		      l->held.count);
+	gt_metric_one(e->out, "gputrack_held_bytes", "gauge",
+		      "Bytes that libraries hold by design until the process ends.",
+		      l->held.device_bytes + l->held.host_bytes);
 	put_unreleased(e, l);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
 		put_metric(e->out, l, i);

@@ -155,8 +155,7 @@ static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt
 	}
 }
 
-/* The row of memory that a pool of this API has cached; its own row if there is none. */
-static uint16_t cached_row(const struct gt_entry *e, enum gt_api pool)
+uint16_t gt_cached_row(const struct gt_entry *e, enum gt_api pool)
 {
 	enum gt_kind kind = gt_entry_kind(e);
 
@@ -170,7 +169,7 @@ static uint16_t cached_row(const struct gt_entry *e, enum gt_api pool)
 void gt_account_recognise(const struct gt_ledger *l, struct gt_entry *e)
 {
 	for (int pool = GT_PYTORCH; pool < GT_API_COUNT; pool++) {
-		uint16_t row = cached_row(e, (enum gt_api)pool);
+		uint16_t row = gt_cached_row(e, (enum gt_api)pool);
 
 		if (row != e->function && e->stack && gt_ledger_find_site(l, e->stack, row))
 			e->function = row;
@@ -232,7 +231,7 @@ void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_ent
 		     int64_t bytes)
 {
 	struct gt_ledger *l = ledger;
-	uint16_t row = cached_row(segment, (enum gt_api)gt_functions[block->function].api);
+	uint16_t row = gt_cached_row(segment, (enum gt_api)gt_functions[block->function].api);
 	const struct gt_function *fn;
 	struct gt_site *site;
 

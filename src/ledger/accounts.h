@@ -33,6 +33,8 @@ void gt_account_birth(struct gt_ledger *l, const struct gt_entry *e);
 void gt_account_end(struct gt_ledger *l, const struct gt_entry *e);
 /* The end of an entry is undone: it was none. */
 void gt_account_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t time_ns);
+/* The row of memory that a pool of this API has cached; its own row if there is none. */
+uint16_t gt_cached_row(const struct gt_entry *e, enum gt_api pool);
 /* A new entry is a segment of a pool if others from its call site are. */
 void gt_account_recognise(const struct gt_ledger *l, struct gt_entry *e);
 /* A block of a pool takes bytes of a segment, or returns them (gt_extent_move_fn). */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ledger/accounts.h"
 
 struct gt_board *gt_board_new(void)
 {
@@ -29,6 +30,11 @@ void gt_board_limit_sites(struct gt_board *b, size_t bytes)
 		      (b->charts_sites ? sizeof(struct gt_recent) : 0);
 
 	b->sites_max = bytes / each + 1;
+}
+
+void gt_board_split_places(struct gt_board *b)
+{
+	b->splits_places = true;
 }
 
 uint64_t gt_board_others(const struct gt_board *b)
@@ -55,21 +61,28 @@ void gt_board_free(struct gt_board *b)
 		free(b->sites[i].history);
 	free(b->sites);
 	free(b->site_buckets);
+	free(b->free_processes);
 	free(b);
 }
 
 uint16_t gt_board_add(struct gt_board *b, uint32_t pid, const char *name, uint64_t start_ns)
 {
 	struct gt_board_process *p;
+	uint16_t number;
 
-	if (b->process_count == GT_BOARD_PROCESSES_MAX)
+	if (b->free_count) {
+		number = b->free_processes[--b->free_count];
+	} else if (b->process_count < GT_BOARD_PROCESSES_MAX) {
+		GT_GROW(b->processes, b->process_count, b->process_room);
+		number = (uint16_t)b->process_count++;
+	} else {
 		return GT_BOARD_ALL;
-	GT_GROW(b->processes, b->process_count, b->process_room);
-	p = &b->processes[b->process_count];
+	}
+	p = &b->processes[number];
 	*p = (struct gt_board_process){ .pid = pid, .start_ns = start_ns };
 	p->lists = gt_alloc(sizeof *p->lists);
 	snprintf(p->name, sizeof p->name, "%s", name);
-	return (uint16_t)b->process_count++;
+	return number;
 }
 
 void gt_board_rename(struct gt_board *b, uint16_t process, const char *name)
@@ -135,7 +148,7 @@ static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 static uint32_t *bucket_of(const struct gt_board *b, const struct gt_board_site *s)
 {
 	uint64_t key = (uint64_t)s->process << 48 | (uint64_t)s->stack << 16 |
-		       (uint64_t)s->api << 8 | s->kind;
+		       (uint64_t)s->api << 8 | (s->kind ^ (uint64_t)s->place << 10);
 	uint64_t h = key * 0x9e3779b97f4a7c15u;
 
 	return &b->site_buckets[(h ^ h >> 32) & (b->bucket_count - 1)];
@@ -162,7 +175,7 @@ static struct gt_board_site *find_site(const struct gt_board *b, const struct gt
 		struct gt_board_site *s = &b->sites[at - 1];
 
 		if (s->stack == key->stack && s->process == key->process && s->api == key->api &&
-		    s->kind == key->kind)
+		    s->kind == key->kind && s->place == key->place)
 			return s;
 	}
 	return NULL;
@@ -173,15 +186,19 @@ static bool is_idle(const struct gt_board *b, const struct gt_board_site *s)
 	return !s->live || b->processes[s->process].end_ns;
 }
 
-static void drop_idle_sites(struct gt_board *b)
+void gt_board_drop_idle_sites(struct gt_board *b)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < b->site_count; i++)
-		if (is_idle(b, &b->sites[i]))
-			free(b->sites[i].history);
-		else
+	for (size_t i = 0; i < b->site_count; i++) {
+		if (!is_idle(b, &b->sites[i])) {
 			b->sites[kept++] = b->sites[i];
+			continue;
+		}
+		if (b->dropped)
+			b->dropped(b->dropped_context, &b->sites[i]);
+		free(b->sites[i].history);
+	}
 	b->site_count = kept;
 	b->idle_sites = 0;
 	spread_sites(b, b->bucket_count);
@@ -194,7 +211,7 @@ static bool has_room_for_site(struct gt_board *b)
 		return true;
 	if (b->idle_sites < b->sites_max / 8 + 1)
 		return false;
-	drop_idle_sites(b);
+	gt_board_drop_idle_sites(b);
 	return true;
 }
 
@@ -217,7 +234,7 @@ static struct gt_board_site *add_site(struct gt_board *b, const struct gt_board_
 	return s;
 }
 
-static struct gt_board_site key_of(const struct gt_entry *e)
+static struct gt_board_site key_of(const struct gt_board *b, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 
@@ -225,13 +242,14 @@ static struct gt_board_site key_of(const struct gt_entry *e)
 				       .process = e->process,
 				       .api = fn->api,
 				       .kind = fn->kind,
-				       .function = e->function };
+				       .function = e->function,
+				       .place = b->splits_places ? e->place : 0 };
 }
 
 /* The site of a new entry, whose stack may become GT_BOARD_OTHER. */
 static struct gt_board_site *site_for(struct gt_board *b, struct gt_entry *e)
 {
-	struct gt_board_site key = key_of(e), *s = find_site(b, &key);
+	struct gt_board_site key = key_of(b, e), *s = find_site(b, &key);
 
 	if (s)
 		return s;
@@ -278,19 +296,33 @@ static struct gt_board_site *count_alive(struct gt_board *b, const struct gt_ent
 	return s;
 }
 
+static uint64_t measure_of(const struct gt_board_site *s)
+{
+	return gt_kind_has_bytes((enum gt_kind)s->kind) ? s->bytes : s->live;
+}
+
+static void note_low(struct gt_board_site *s)
+{
+	uint64_t now = measure_of(s);
+
+	s->low = now < s->low ? now : s->low;
+}
+
 /* A block of a pool takes bytes of a segment, or returns them: the sum stays what it is. */
 static void move_bytes(void *board, struct gt_entry *segment, const struct gt_entry *block,
 		       int64_t bytes)
 {
 	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[segment->process];
-	struct gt_board_site key = key_of(segment), *s = find_site(b, &key);
+	struct gt_board_site key = key_of(b, segment), *s = find_site(b, &key);
 	uint32_t slot = gt_live_slot(&b->live, segment);
 
 	delist(b, segment, slot);
 	segment->size -= (uint64_t)bytes;
 	enlist(b, segment, slot);
+	s->segment_row = gt_cached_row(segment, (enum gt_api)gt_functions[block->function].api);
 	s->bytes -= (uint64_t)bytes;
+	note_low(s);
 	p->bytes -= (uint64_t)bytes;
 	p->device_bytes -= (uint64_t)bytes;
 	b->bytes -= (uint64_t)bytes;
@@ -319,7 +351,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	const struct applied *a = context;
 	struct gt_board *b = a->board;
 	struct gt_board_process *p = &b->processes[e->process];
-	struct gt_board_site key = key_of(e), *s = find_site(b, &key);
+	struct gt_board_site key = key_of(b, e), *s = find_site(b, &key);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	delist(b, e, slot);
@@ -336,6 +368,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	/* a site with living resources is never dropped */
 	s->live--;
 	s->bytes -= bytes;
+	note_low(s);
 	b->idle_sites += !s->live;
 	p->live_sites -= !s->live;
 	gt_extents_ended(&b->extents, e);
@@ -450,12 +483,12 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 	}
 	for (size_t i = 0; i < b->site_count; i++) {
 		struct gt_board_site *s = &b->sites[i];
-		uint64_t now = gt_kind_has_bytes((enum gt_kind)s->kind) ? s->bytes : s->live;
+		uint64_t now = measure_of(s);
 
 		s->created_rate = seconds ? (double)(s->created - s->created_then) / seconds : 0;
 		s->growth = seconds ? ((double)now - (double)s->measure_then) / seconds : 0;
 		s->created_then = s->created;
-		s->measure_then = now;
+		s->measure_then = s->low = now;
 		if (s->history)
 			remember(s->history, now);
 	}

@@ -52,18 +52,30 @@ struct gt_board_site {
 	uint32_t stack; /* the process's own number */
 	uint16_t process;
 	uint8_t api, kind;
-	uint16_t function; /* of the first creation */
+	uint16_t function;    /* of the first creation */
+	uint16_t segment_row; /* blocks of a pool lie in its memory: this is cached; 0: none do */
+	uint16_t place;       /* gt_event.place, if gt_board_split_places was called; 0 otherwise */
 	uint64_t live, bytes, created, bytes_created;
+	uint64_t low;        /* the least it held since the last tick, in bytes or resources */
 	uint64_t places;     /* likewise */
 	double created_rate; /* creations per second, over the last tick */
 	double growth;       /* bytes or resources per second, over the last tick */
 	struct gt_recent
 		*history; /* of bytes or resources; NULL: gt_board_chart_sites not called */
 
+	/* For the caller of gt_board_each_site: what it has seen of the site; zeroed at first. */
+	struct gt_board_seen {
+		uint64_t live, bytes, created, bytes_created;
+		uint32_t number, generation;
+		uint16_t segment_row;
+	} seen;
+
 	/* private */
 	uint64_t created_then, measure_then;
 	uint32_t next; /* in its bucket: site + 1, 0 for none */
 };
+
+typedef void gt_board_site_fn(void *context, struct gt_board_site *site);
 
 /*
  * A bit for each place (gt_event.place). Bit 0 is an unknown one; kinds that are on no device have
@@ -88,6 +100,10 @@ void gt_board_chart_sites(struct gt_board *b);
  * help, resources of further sites are counted under GT_BOARD_OTHER.
  */
 void gt_board_limit_sites(struct gt_board *b, size_t bytes);
+/* A call site is one for each place (gt_event.place) that it has made something at. */
+void gt_board_split_places(struct gt_board *b);
+/* `dropped` is called for each site that is about to be dropped: the last look at it. */
+void gt_board_on_drop(struct gt_board *b, gt_board_site_fn *dropped, void *context);
 /* How many resources were counted there. */
 uint64_t gt_board_others(const struct gt_board *b);
 
@@ -99,6 +115,17 @@ void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t p
 void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns);
 void gt_board_lose(struct gt_board *b, uint16_t process, uint64_t events);
 void gt_board_tick(struct gt_board *b, uint64_t now_ns);
+
+/* Calls `each` for every site, also for those that hold nothing; it may change `seen` alone. */
+void gt_board_each_site(struct gt_board *b, gt_board_site_fn *each, void *context);
+/* Calls `each` for every living resource of a process; segments of pools with their whole size. */
+void gt_board_each_entry(const struct gt_board *b, uint16_t process,
+			 void (*each)(void *context, const struct gt_entry *entry), void *context);
+/*
+ * Forgets the processes that have ended, with their sites: their numbers are given to others. For
+ * those who watch for so long that there would be too many.
+ */
+void gt_board_forget_ended(struct gt_board *b);
 
 size_t gt_board_process_count(const struct gt_board *b);
 /* Good until the next gt_board_add. */

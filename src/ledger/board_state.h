@@ -42,8 +42,15 @@ struct gt_board {
 	size_t idle_sites;      /* that hold nothing, or whose process has ended */
 	uint32_t *site_buckets; /* site + 1 */
 	size_t bucket_count;    /* a power of two */
-	bool charts_sites;
+	bool charts_sites, splits_places;
+	gt_board_site_fn *dropped; /* NULL: nobody asks */
+	void *dropped_context;
+	uint16_t *free_processes; /* numbers of those that were forgotten */
+	size_t free_count, free_room;
 	uint64_t others;
 	uint64_t tick_ns;
 	uint64_t bytes, peak_bytes; /* of all running processes */
 };
+
+/* Drops the sites that hold nothing, or whose process has ended. */
+void gt_board_drop_idle_sites(struct gt_board *b);

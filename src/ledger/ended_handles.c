@@ -53,6 +53,20 @@ const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handle
 		    event->handle);
 }
 
+void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, const struct gt_event *event,
+			       uint32_t process)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
+	uint64_t hash = gt_handle_hash((uint16_t)process, kind, event->handle);
+	uint32_t index;
+
+	if (!ended->list)
+		return;
+	index = ended->heads[hash % ENDED_MAX];
+	if (index)
+		__builtin_prefetch(&ended->list[index - 1], 1);
+}
+
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
 			  const struct gt_event *event)
 {
@@ -77,4 +91,22 @@ void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry 
 	d->entry = *entry;
 	d->ended_stack = event->stack;
 	d->ended_ns = event->time_ns;
+}
+
+void gt_ended_handles_forget(struct gt_ended_handles *ended,
+			     bool (*is_gone)(const void *context, uint16_t process),
+			     const void *context)
+{
+	size_t used = ended->count < ENDED_MAX ? ended->count : ENDED_MAX;
+
+	for (size_t i = 0; i < used; i++) {
+		struct gt_entry *e = &ended->list[i].entry;
+
+		if (!is_gone(context, e->process))
+			continue;
+		forget(ended, (uint32_t)i);
+		/* in no chain: forgotten again when its place is needed, which then finds nothing
+		 */
+		e->process = UINT16_MAX;
+	}
 }

@@ -30,6 +30,13 @@ void gt_ended_handles_fini(struct gt_ended_handles *ended);
 /* The event has ended the entry. */
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
 			  const struct gt_event *event);
+/* Begins to fetch what it takes to add or find the handle that an event names. */
+void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, const struct gt_event *event,
+			       uint32_t process);
 /* The latest lifetime of the handle that an event names; NULL: unknown, or long ago. */
 const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handles *ended,
 						    const struct gt_event *event, uint32_t process);
+/* Forgets those of the processes that `is_gone` returns true for: their numbers will be reused. */
+void gt_ended_handles_forget(struct gt_ended_handles *ended,
+			     bool (*is_gone)(const void *context, uint16_t process),
+			     const void *context);

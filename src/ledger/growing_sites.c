@@ -34,10 +34,20 @@ struct early {
 	uint32_t count;
 };
 
+/*
+ * What a site holds. The newest row is here until another begins: most changes are part of it, and
+ * touch nothing else.
+ */
+struct follower {
+	struct gt_time_series series;
+	uint64_t row_end_ns, time_ns; /* of the newest row: its end, its last change */
+	struct gt_value_range row;
+};
+
 struct gt_growth {
 	struct early *early; /* by site */
 	size_t early_count;
-	struct gt_time_series **sites; /* by site: what it holds; NULL: it has only early changes */
+	struct follower **sites; /* by site; NULL: it has only early changes */
 	size_t site_count;
 	uint64_t start_ns, now_ns;
 	bool begun;
@@ -54,7 +64,7 @@ void gt_growth_free(struct gt_growth *g)
 		return;
 	for (size_t i = 0; i < g->site_count; i++) {
 		if (g->sites[i])
-			gt_time_series_fini(g->sites[i]);
+			gt_time_series_fini(&g->sites[i]->series);
 		free(g->sites[i]);
 	}
 	free(g->early);
@@ -62,33 +72,59 @@ void gt_growth_free(struct gt_growth *g)
 	free(g);
 }
 
-static void add_change(struct gt_time_series *s, uint64_t time_ns, uint64_t held)
+/* Puts the newest row where the others are. */
+static void write_row(struct follower *f)
 {
-	gt_time_series_advance(s, time_ns);
-	gt_time_series_set(s, 0, held);
+	struct gt_time_series *s = &f->series;
+
+	if (!s->count)
+		return;
+	gt_time_series_advance(s, f->time_ns);
+	s->extents[s->count - 1] = f->row;
+}
+
+/* Changes come in order of time. */
+static void add_change(struct follower *f, uint64_t time_ns, uint64_t held)
+{
+	struct gt_time_series *s = &f->series;
+
+	if (time_ns < f->row_end_ns) {
+		f->row.last = held;
+		if (held < f->row.low)
+			f->row.low = held;
+		if (held > f->row.high)
+			f->row.high = held;
+	} else {
+		write_row(f);
+		gt_time_series_advance(s, time_ns);
+		gt_time_series_set(s, 0, held);
+		f->row = *gt_time_series_at(s, s->count - 1, 0);
+		f->row_end_ns = s->start_ns + s->row_end_ns;
+	}
+	f->time_ns = time_ns;
 }
 
 static void follow(struct gt_growth *g, uint32_t site, uint64_t held)
 {
-	struct gt_time_series *s;
-	struct early *early;
+	struct follower *f = site < g->site_count ? g->sites[site] : NULL;
 
-	GT_REACH(g->early, g->early_count, site);
-	early = &g->early[site];
-	if (early->count < EARLY_CHANGES) {
-		early->time_ns[early->count] = g->now_ns;
-		early->held[early->count++] = held;
-		return;
-	}
-	GT_REACH(g->sites, g->site_count, site);
-	s = g->sites[site];
-	if (!s) {
-		s = g->sites[site] = gt_alloc(sizeof *s);
-		gt_time_series_init(s, 1, GT_GROWTH_STEPS, g->start_ns);
+	if (!f) {
+		struct early *early;
+
+		GT_REACH(g->early, g->early_count, site);
+		early = &g->early[site];
+		if (early->count < EARLY_CHANGES) {
+			early->time_ns[early->count] = g->now_ns;
+			early->held[early->count++] = held;
+			return;
+		}
+		GT_REACH(g->sites, g->site_count, site);
+		f = g->sites[site] = gt_alloc(sizeof *f);
+		gt_time_series_init(&f->series, 1, GT_GROWTH_STEPS, g->start_ns);
 		for (uint32_t i = 0; i < early->count; i++)
-			add_change(s, early->time_ns[i], early->held[i]);
+			add_change(f, early->time_ns[i], early->held[i]);
 	}
-	add_change(s, g->now_ns, held);
+	add_change(f, g->now_ns, held);
 }
 
 static bool has_bytes(const struct gt_site *site)
@@ -97,12 +133,17 @@ static bool has_bytes(const struct gt_site *site)
 }
 
 /* A program creates these once, though perhaps not before it needs them. */
-static bool is_setup(const struct gt_site *site)
+static bool is_setup(enum gt_kind kind)
 {
-	enum gt_label label = (enum gt_label)gt_kinds[site->kind].label;
+	enum gt_label label = (enum gt_label)gt_kinds[kind].label;
 
 	return label == GT_LABEL_CONTEXT || label == GT_LABEL_COMMAND_QUEUE ||
 	       label == GT_LABEL_MODULE || label == GT_LABEL_KERNEL;
+}
+
+static size_t least_rises_of(enum gt_kind kind)
+{
+	return is_setup(kind) ? LEAST_RISES_OF_SETUP : LEAST_RISES;
 }
 
 void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns)
@@ -315,7 +356,7 @@ static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
 		      struct gt_rise *r)
 {
 	struct floors f = floors_of(s, step_ns, end_ns);
-	size_t least_rises = is_setup(site) ? LEAST_RISES_OF_SETUP : LEAST_RISES;
+	size_t least_rises = least_rises_of((enum gt_kind)site->kind);
 	enum verdict verdict;
 
 	memcpy(r->floor, f.floor, sizeof r->floor);
@@ -332,6 +373,28 @@ static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
 	if (r->until_ns > g->now_ns)
 		r->until_ns = g->now_ns;
 	return true;
+}
+
+bool gt_growth_judge_floors(const uint64_t *floor, size_t count, uint64_t step_ns,
+			    enum gt_kind kind, struct gt_rise *r)
+{
+	struct floors f = { .last = count - 1, .step_ns = step_ns };
+	enum verdict verdict;
+
+	*r = (struct gt_rise){ .bytes = gt_kind_has_bytes(kind), .floor_count = count };
+	memcpy(f.floor, floor, count * sizeof *floor);
+	memcpy(r->floor, f.floor, sizeof r->floor);
+	while ((verdict = judge(&f, least_rises_of(kind), r)) == WAVERS) {
+		for (size_t i = 0; i <= f.last / 2; i++) {
+			size_t second = 2 * i < f.last ? 2 * i + 1 : 2 * i;
+
+			f.floor[i] =
+				f.floor[2 * i] < f.floor[second] ? f.floor[2 * i] : f.floor[second];
+		}
+		f.last /= 2;
+		f.step_ns *= 2;
+	}
+	return verdict == RISES;
 }
 
 int gt_rise_steepest_first(const void *a, const void *b)
@@ -359,7 +422,12 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 	while (end_ns / step_ns >= GT_GROWTH_STEPS)
 		step_ns *= 2;
 	for (size_t i = 0; i < g->site_count && i < l->site_count; i++) {
-		if (!g->sites[i] || !find_rise(g, g->sites[i], &l->sites[i], step_ns, end_ns, &r))
+		struct follower *f = g->sites[i];
+
+		if (!f)
+			continue;
+		write_row(f);
+		if (!find_rise(g, &f->series, &l->sites[i], step_ns, end_ns, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);

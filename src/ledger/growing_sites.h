@@ -43,3 +43,11 @@ int gt_rise_steepest_first(const void *a, const void *b);
 
 /* The sites whose floor keeps rising after warm-up, steepest first, bytes first; caller frees. */
 struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger *l, size_t *count);
+
+/*
+ * The same test on floors that the caller keeps: the least that was held in each step, oldest
+ * first, at most GT_GROWTH_STEPS. Of `r`, what is about the rise is set, with times since the first
+ * step.
+ */
+bool gt_growth_judge_floors(const uint64_t *floor, size_t count, uint64_t step_ns,
+			    enum gt_kind kind, struct gt_rise *r);

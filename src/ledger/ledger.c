@@ -13,6 +13,8 @@ struct gt_ledger *gt_ledger_new(void)
 {
 	struct gt_ledger *l = gt_alloc(sizeof *l);
 
+	if (!gt_table_memory)
+		gt_table_memory = &gt_large_tables;
 	l->private = gt_alloc(sizeof *l->private);
 	return l;
 }
@@ -341,6 +343,23 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		end_abandoned(l, process, &observer);
 }
 
+void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_ledger_private *p = l->private;
+	uint32_t site;
+
+	gt_live_prefetch(&l->live, event, (uint16_t)process);
+	if (gt_function_ends(&gt_functions[event->function])) {
+		gt_ended_handles_prefetch(&p->misuse.ended, event, process);
+		return;
+	}
+	site = event->stack < p->site_of_size ? p->site_of[event->stack] : 0;
+	if (site) {
+		__builtin_prefetch(&l->sites[site - 1], 1);
+		__builtin_prefetch((const char *)&l->sites[site] - 1, 1);
+	}
+}
+
 struct orphans {
 	const struct gt_live *live;
 	struct gt_entry *entries;
@@ -358,11 +377,23 @@ static bool collect_orphan(void *context, const struct gt_entry *entry)
 	return true;
 }
 
+/* True if some of those that are alive have the habit: without, nobody need look for them. */
+static bool has_living(const struct gt_ledger *l, unsigned int habit)
+{
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+			if (gt_kinds[kind].habits & habit && l->tally[api][kind].live)
+				return true;
+	return false;
+}
+
 /* Ends resources whose owner has ended: they are no leaks, and none has bytes. */
 static void bury_orphans(struct gt_ledger *l)
 {
 	struct orphans o = { .live = &l->live };
 
+	if (!has_living(l, GT_OWNED))
+		return;
 	gt_live_each(&l->live, collect_orphan, &o);
 	for (size_t i = 0; i < o.count; i++) {
 		const struct gt_entry *e = &o.entries[i];
@@ -388,7 +419,8 @@ void gt_ledger_finish(struct gt_ledger *l)
 {
 	bury_orphans(l);
 	gt_misuse_finish(l, &l->private->misuse);
-	gt_live_each(&l->live, count_lasting, &l->lasting);
+	if (has_living(l, GT_LASTING))
+		gt_live_each(&l->live, count_lasting, &l->lasting);
 	gt_account_peak(l);
 	/* the end of a process touches all its sites; no event is left to ask */
 	free(l->touched);

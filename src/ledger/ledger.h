@@ -180,6 +180,8 @@ void gt_ledger_forget_sites(struct gt_ledger *l);
 void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t count);
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
+/* Begins to fetch what it takes to apply the event; changes nothing. */
+void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *event, uint32_t process);
 /* The process has ended: its memory is free, and what it left alive stays as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
 /* Adds a value measured independently of calls. */

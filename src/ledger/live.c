@@ -11,9 +11,10 @@
 enum {
 	CHUNK = 64,
 	FIRST_INDEX = 64,
-	BATCH = 16, /* chunks that are allocated together, once there are as many */
-	AHEAD = 16, /* entries that a walk in the order of the index fetches before it needs them */
-	IN_CACHE = 1 << 14, /* an index up to this size is in the processor's cache anyway */
+	BATCH = 16,         /* chunks that are allocated together, once there are as many */
+	BATCH_PART = 32,    /* or this part of all chunks, once that is more */
+	AHEAD = 16,         /* positions of the index that are fetched before they are needed */
+	IN_CACHE = 1 << 18, /* an index up to this size is in the processor's cache anyway */
 };
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
@@ -26,9 +27,10 @@ static uint64_t entry_hash(const struct gt_entry *e)
 	return gt_handle_hash(e->process, gt_entry_kind(e), e->handle);
 }
 
+/* Never 0: that is a free position's. */
 static uint8_t tag_of(uint64_t hash)
 {
-	return (uint8_t)(hash >> 56);
+	return hash >> 56 ? (uint8_t)(hash >> 56) : 1;
 }
 
 /* Two devices may each use one address; an event that does not know its device matches either. */
@@ -42,12 +44,13 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 		    uint16_t place)
 {
 	uint64_t hash = gt_handle_hash(process, kind, handle);
+	uint8_t tag = tag_of(hash);
 	size_t i = hash & l->mask;
 
-	for (; l->index[i]; i = (i + 1) & l->mask) {
+	for (; l->tags[i]; i = (i + 1) & l->mask) {
 		const struct gt_entry *e;
 
-		if (l->tags[i] != tag_of(hash))
+		if (l->tags[i] != tag)
 			continue;
 		e = at_slot(l, l->index[i] - 1);
 		if (e->handle == handle && e->process == process && same_place(e->place, place) &&
@@ -57,11 +60,38 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 	return i;
 }
 
+/* Puts the entries of some slots into an empty part of the index. */
+static void index_slots(struct gt_live *l, size_t first, size_t end)
+{
+	uint64_t hashes[AHEAD];
+	uint32_t slots[AHEAD];
+	size_t count = 0;
+
+	for (size_t slot = first; slot < end; slot++) {
+		const struct gt_entry *e = at_slot(l, (uint32_t)slot);
+
+		if (e->function == GT_FN_NONE)
+			continue;
+		slots[count] = (uint32_t)slot;
+		hashes[count] = entry_hash(e);
+		__builtin_prefetch(&l->index[hashes[count] & l->mask], 1);
+		__builtin_prefetch(&l->tags[hashes[count] & l->mask], 1);
+		count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		size_t at = hashes[i] & l->mask;
+
+		while (l->tags[at])
+			at = (at + 1) & l->mask;
+		l->index[at] = slots[i] + 1;
+		l->tags[at] = tag_of(hashes[i]);
+	}
+}
+
 static int grow_index(struct gt_live *l)
 {
 	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
-	size_t old_size = l->index ? l->mask + 1 : 0;
-	uint32_t *index = gt_table_alloc(size * sizeof *index), *old = l->index;
+	uint32_t *index = gt_table_alloc(size * sizeof *index);
 	uint8_t *tags = gt_table_alloc(size);
 
 	if (!index || !tags) {
@@ -69,26 +99,15 @@ static int grow_index(struct gt_live *l)
 		gt_table_free(tags);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < old_size; i++) {
-		uint64_t hash;
-		size_t at;
-
-		if (i + AHEAD < old_size && old[i + AHEAD])
-			__builtin_prefetch(at_slot(l, old[i + AHEAD] - 1));
-		if (!old[i])
-			continue;
-		hash = entry_hash(at_slot(l, old[i] - 1));
-		at = hash & (size - 1);
-		while (index[at])
-			at = (at + 1) & (size - 1);
-		index[at] = old[i];
-		tags[at] = tag_of(hash);
-	}
-	gt_table_free(old);
+	gt_table_free(l->index);
 	gt_table_free(l->tags);
 	l->index = index;
 	l->tags = tags;
 	l->mask = size - 1;
+	/* as entries lie in memory: only the index is read at random, and that is known beforehand
+	 */
+	for (size_t slot = 0; slot < gt_live_slots(l); slot += AHEAD)
+		index_slots(l, slot, slot + AHEAD);
 	return 0;
 }
 
@@ -124,14 +143,24 @@ static int grow_chunks(struct gt_live *l)
 	return 0;
 }
 
-/* The traced process's heap is measured: a few large allocations disturb it less than many. */
+/*
+ * How many chunks the next allocation is of. The traced process's heap is measured: a few large
+ * allocations disturb it less than many.
+ */
+static size_t batch_after(size_t chunk_count)
+{
+	if (chunk_count < BATCH)
+		return 1;
+	return chunk_count / BATCH_PART > BATCH ? chunk_count / BATCH_PART : BATCH;
+}
+
 static int add_chunks(struct gt_live *l)
 {
-	size_t count = l->chunk_count < BATCH ? 1 : BATCH;
+	size_t count = batch_after(l->chunk_count);
 	struct gt_entry *entries;
 
-	/* room doubles from BATCH on: a batch always fits */
-	if (l->chunk_count == l->chunk_room && grow_chunks(l))
+	/* room doubles: a batch always fits then */
+	if (l->chunk_count + count > l->chunk_room && grow_chunks(l))
 		return -ENOMEM;
 	entries = gt_table_alloc(count * CHUNK * sizeof *entries);
 	if (!entries)
@@ -204,28 +233,40 @@ static void give_slot(struct gt_live *l, uint32_t slot)
 		release_chunks(l, arena);
 }
 
-static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
+static bool is_full(const struct gt_live *l)
 {
-	uint32_t slot;
-	size_t i;
+	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
+}
 
-	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
-		return NULL;
+/* Puts an entry to its free position in the index, which is not full. */
+static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, size_t i)
+{
+	struct gt_entry *e;
+	uint32_t slot;
+
 	if (take_slot(l, entry->process, &slot))
 		return NULL;
-	*at_slot(l, slot) = *entry;
-	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
+	e = at_slot(l, slot);
+	*e = *entry;
 	l->index[i] = slot + 1;
 	l->tags[i] = tag_of(entry_hash(entry));
 	l->count++;
 	l->changed_slot = slot;
-	return at_slot(l, slot);
+	return e;
+}
+
+static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
+{
+	if (is_full(l) && grow_index(l))
+		return NULL;
+	return put(l, entry,
+		   probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place));
 }
 
 /* Closes the gap, so that every entry can still be reached from where its hash starts. */
 static void unlink_index(struct gt_live *l, size_t gap)
 {
-	for (size_t i = (gap + 1) & l->mask; l->index[i]; i = (i + 1) & l->mask) {
+	for (size_t i = (gap + 1) & l->mask; l->tags[i]; i = (i + 1) & l->mask) {
 		size_t start = entry_hash(at_slot(l, l->index[i] - 1)) & l->mask;
 
 		if (((i - start) & l->mask) >= ((i - gap) & l->mask)) {
@@ -235,6 +276,7 @@ static void unlink_index(struct gt_live *l, size_t gap)
 		}
 	}
 	l->index[gap] = 0;
+	l->tags[gap] = 0;
 }
 
 static void remove_at(struct gt_live *l, size_t i)
@@ -266,15 +308,20 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 
 void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uint16_t process)
 {
-	size_t i;
+	uint64_t hash = gt_handle_hash(process, (enum gt_kind)gt_functions[event->function].kind,
+				       event->handle);
+	size_t i = hash & l->mask;
 
-	if (l->mask < IN_CACHE)
+	if (!l->index)
 		return;
-	i = gt_handle_hash(process, (enum gt_kind)gt_functions[event->function].kind,
-			   event->handle) &
-	    l->mask;
-	__builtin_prefetch(&l->index[i]);
-	__builtin_prefetch(&l->tags[i]);
+	if (l->mask >= IN_CACHE) {
+		__builtin_prefetch(&l->index[i]);
+		__builtin_prefetch(&l->tags[i]);
+		return;
+	}
+	/* the index itself is at hand: the entry that it leads to is not */
+	if (l->tags[i] == tag_of(hash))
+		__builtin_prefetch(at_slot(l, l->index[i] - 1), 1);
 }
 
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
@@ -287,6 +334,11 @@ uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
 {
 	return at_slot(l, slot);
+}
+
+size_t gt_live_slots(const struct gt_live *l)
+{
+	return l->chunk_count * CHUNK;
 }
 
 struct gt_entry gt_live_entry_of(const struct gt_event *e, uint16_t process)
@@ -313,7 +365,9 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	struct gt_entry fresh = gt_live_entry_of(e, process);
-	struct gt_entry *old = find_at(l, process, kind, e->handle, fresh.place);
+	bool has_room = !is_full(l) || !grow_index(l);
+	size_t i = l->index ? probe(l, process, kind, e->handle, fresh.place) : 0;
+	struct gt_entry *old = l->index && l->index[i] ? at_slot(l, l->index[i] - 1) : NULL;
 
 	/* the driver may give the handle of one that has died with its owner to another */
 	if (old && gt_kinds[kind].habits & GT_BORROWED && !gt_live_is_orphan(l, old)) {
@@ -328,7 +382,7 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 		*entry = old;
 		return GT_CHANGE_REPLACED;
 	}
-	*entry = insert(l, &fresh);
+	*entry = has_room ? put(l, &fresh, i) : NULL;
 	return *entry ? GT_CHANGE_BORN : GT_CHANGE_NO_MEMORY;
 }
 
@@ -504,7 +558,7 @@ size_t gt_live_bytes(const struct gt_live *l)
 
 void gt_live_fini(struct gt_live *l)
 {
-	for (size_t i = 0; i < l->chunk_count; i += i < BATCH ? 1 : BATCH)
+	for (size_t i = 0; i < l->chunk_count; i += batch_after(i))
 		gt_table_free(l->chunks[i]);
 	gt_table_free(l->chunks);
 	gt_table_free(l->next_chunk);

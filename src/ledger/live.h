@@ -45,7 +45,7 @@ struct gt_live {
 	struct gt_live_arena *arenas; /* by process */
 	size_t arena_count;
 	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* a byte of each hash, which rules out most other entries */
+	uint8_t *tags;   /* a byte of each hash, which rules out most other entries; 0: free */
 	size_t mask, count;
 	uint32_t slots_used;
 	uint32_t changed_slot; /* of the latest entry that was born or ended */
@@ -106,8 +106,10 @@ void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uin
 /* An entry's slot, an index for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
-/* The entry of a slot that is in use. */
+/* The entry of a slot; of one that is not in use, its function is GT_FN_NONE. */
 struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
+/* One more than the last slot. */
+size_t gt_live_slots(const struct gt_live *l);
 
 /* Calls `each` on every entry, in no order, until it returns false. */
 void gt_live_each(const struct gt_live *l,

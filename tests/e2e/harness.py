@@ -95,6 +95,7 @@ class Case:
         self.name = name
         self.source = pathlib.Path(__file__).resolve().parents[2]
         self.folder = self.home = None
+        self.started = []
         self.driver = "ours"  # of Level Zero; see also_on
 
     def __enter__(self):
@@ -106,6 +107,11 @@ class Case:
         return self
 
     def __exit__(self, kind, value, trace):
+        # what a failed test leaves behind would attach to, or slow, those that follow
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         shutil.rmtree(self.home, ignore_errors=True)
         if kind is None or issubclass(kind, Skip) or not os.environ.get("KEEP"):
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -124,7 +130,8 @@ class Case:
     def program(self, name):
         """A test program or sample, as Meson built it."""
         for place in ("tests/e2e/programs", "tests/e2e/odd", "samples", "tests/fake/levelzero",
-                      "tests/fake/cuda", "tests/fake/opencl", "tests/fake/gpu_memory", "tests/fault", "."):
+                      "tests/fake/cuda", "tests/fake/opencl", "tests/fake/gpu_memory", "tests/fake/pages", "tests/fault",
+                      "."):
             path = self.build / place / name
             if path.exists():
                 return str(path)
@@ -191,9 +198,11 @@ class Case:
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1",
                            GPUTRACK_CONFIG="", PATH=f"{self.build}:{os.environ['PATH']}")
         environment.update(env or {})
-        return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, start_new_session=True, **how)
+        process = subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True, **how)
+        self.started.append(process)
+        return process
 
     def run(self, *command, env=None, stdin=None, timeout=120, preexec=None):
         process = self.start(*command, env=env, preexec_fn=preexec)

@@ -209,3 +209,21 @@ def test_the_next_descriptor_is_the_bare_one(case):
             done = case.gputrack("run", "-q", "-o", name, *more, program, env=case.levelzero(), preexec=allow)
             assert (done.status, done.out, done.err) == (0, bare.out, ""), (limit, more, done.out, done.err)
             assert len([event for event in case.events(name) if event["function"] == "zeEventPoolCreate"]) == 5002
+
+
+def test_a_kernel_with_larger_pages_gives_the_same_recording(case):
+    """Each of the threads has a block of 4 KiB; forks are noticed by a page of their own."""
+    def record(name, pages):
+        env = case.small_opencl(GT_PAGES=str(pages), LD_PRELOAD=case.program("libgt_pages.so"))
+        done = case.gputrack("run", "-q", "-o", name, case.program("short_threads"), "--threads", "300", env=env)
+        assert done.status == 0 and done.err == "", done.err
+        done = case.gputrack("run", "-q", "-o", f"forks-{name}", case.program("forks"), env=env)
+        assert done.status == 0 and done.err == "", done.err
+        # read with the other size
+        env["GT_PAGES"] = str(65536 + 4096 - pages)
+        texts = [case.gputrack("report", recording, "-a", analysis, "--format", "tsv", env=env).out
+                 for recording in (name, f"forks-{name}") for analysis in ("usage", "memory", "leakage")]
+        assert all(texts), texts
+        return texts, len(case.events(name)), len(case.events(f"forks-{name}"))
+
+    assert record("small.gt", 4096)[1:] == record("large.gt", 65536)[1:]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pool.py - blocks of PyTorch's allocator on a GPU: BUILD_DIR
+"""pool.py - blocks of PyTorch's and CuPy's allocators on a GPU: BUILD_DIR [moments] [lines] [cupy] [costs]
 
 At 1,000 random moments, live and reserved bytes as torch.cuda says them, for plain and expandable segments,
-with several streams and a CUDA graph; kept tensors named at their line; what a clean script leaves; what a
-block and a training step cost. Prints a line per check, ends with 1 if one is wrong. Two minutes.
+with several streams and a CUDA graph; kept tensors named at their line; what a clean script leaves; kept arrays
+of CuPy; what a block and a training step cost. Prints a line per check, ends with 1 if one is wrong. Four minutes
+without an argument, which chooses parts.
 """
 import json
 import os
@@ -105,6 +106,23 @@ for i in range(20):
     step.step()
 print("done")
 """
+
+CUPY = """
+import cupy, gputrack_pool
+gputrack_pool.cupy()
+kept = []
+def load(i):
+    return cupy.full(1 << 20, i, dtype=cupy.uint8)
+for i in range(20):
+    array = load(i)
+    if i % 4 == 0:
+        kept.append(array)
+del array
+print(sum(int(a.nbytes) for a in kept))
+import os
+os._exit(0)
+"""
+CUPY_LINE = 6
 
 BLOCKS = """
 import time, torch
@@ -207,6 +225,18 @@ def check_clean():
     check("a clean script leaves no block", not blocks)
 
 
+def check_cupy():
+    if run([sys.executable, "-c", "import cupy"]).returncode:
+        print("skip CuPy: Python has no cupy")
+        return
+    done = record("cupy.gt", script("cupy_kept.py", CUPY), PYTHONPATH=str(BUILD))
+    check("CuPy: the script runs", done.stdout.strip() == str(5 << 20), (done.stdout, done.stderr[-600:]))
+    blocks = [g for g in report("cupy.gt", "leakage")["groups"] if g["kind"] == "pool block"]
+    check("CuPy: the kept arrays are the blocks left, at their line",
+          [(g["count"], g["bytes"], ("cupy_kept.py", CUPY_LINE) in lines_of(g)) for g in blocks] == [(5, 5 << 20, True)],
+          [(g["count"], g["bytes"], lines_of(g)) for g in blocks])
+
+
 def check_costs():
     blocks, steps = script("blocks.py", BLOCKS), script("training.py", TRAINING)
     ways = {"bare": [], "none": [GPUTRACK, "run", "-q", "--pools", "none", "-o", "n.gt"],
@@ -237,11 +267,17 @@ def main():
     if run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"]).returncode:
         print("Skipped: no PyTorch with a GPU here.")
         return
-    compare_moments("plain", 1)
-    compare_moments("expandable", 2, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-    check_kept()
-    check_clean()
-    check_costs()
+    parts = sys.argv[2:] or ["moments", "lines", "cupy", "costs"]
+    if "moments" in parts:
+        compare_moments("plain", 1)
+        compare_moments("expandable", 2, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    if "lines" in parts:
+        check_kept()
+        check_clean()
+    if "cupy" in parts:
+        check_cupy()
+    if "costs" in parts:
+        check_costs()
     print(f"{len(failed)} wrong")
     sys.exit(1 if failed else 0)
 

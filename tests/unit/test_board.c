@@ -418,10 +418,86 @@ static void a_free_by_an_address_inside_a_block_ends_it(void **state)
 	gt_board_free(b);
 }
 
+static void count_site(void *context, struct gt_board_site *site)
+{
+	uint64_t *created = context;
+
+	*created += site->created - site->seen.created;
+	site->seen.created = site->created;
+}
+
+static void ended_processes_can_be_forgotten(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1), two = gt_board_add(b, 11, "two", 1);
+	uint64_t dropped = 0, seen = 0;
+
+	(void)state;
+	gt_board_on_drop(b, count_site, &dropped);
+	create(b, one, 0x10, 100, 1, 1);
+	create(b, two, 0x10, 100, 1, 1);
+	gt_board_each_site(b, count_site, &seen);
+	assert_int_equal(seen, 2);
+	create(b, one, 0x20, 100, 1, 1);
+	release(b, one, 0x20);
+	gt_board_end(b, one, 5);
+	gt_board_forget_ended(b);
+	/* what nobody had seen yet */
+	assert_int_equal(dropped, 1);
+	/* its number is another's, who has none of its handles */
+	assert_int_equal(gt_board_add(b, 12, "three", 1), one);
+	assert_int_equal(gt_board_add(b, 13, "four", 1), 2);
+	gt_board_apply(b, &(struct gt_event){ .handle = 0x20, .function = GT_FN_clRetainMemObject },
+		       one);
+	assert_int_equal(gt_board_process(b, one)->live, 0);
+	create(b, one, 0x10, 7, 1, 6);
+	assert_int_equal(gt_board_total(b).bytes, 107);
+	gt_board_free(b);
+}
+
+/* The lowest of a site, and on how many places it is. */
+static void see_low(void *context, struct gt_board_site *site)
+{
+	uint64_t *sum = context;
+
+	sum[0] += site->low;
+	sum[1]++;
+}
+
+static void a_site_knows_its_lowest_and_its_place(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1);
+	uint64_t sum[2] = { 0 };
+
+	(void)state;
+	gt_board_split_places(b);
+	create(b, one, 0x10, 100, 1, 1);
+	create(b, one, 0x20, 50, 1, 1);
+	gt_board_apply(b,
+		       &(struct gt_event){ .handle = 0x30,
+					   .size = 9,
+					   .stack = 1,
+					   .place = 2,
+					   .function = GT_FN_clCreateBuffer },
+		       one);
+	gt_board_tick(b, 5);
+	release(b, one, 0x10);
+	create(b, one, 0x10, 100, 1, 1);
+	gt_board_each_site(b, see_low, sum);
+	assert_int_equal(sum[0], 50 + 9);
+	assert_int_equal(sum[1], 2);
+	release(b, one, 0x30);
+	assert_int_equal(gt_board_process(b, one)->bytes, 150);
+	gt_board_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_the_events),
+		cmocka_unit_test(ended_processes_can_be_forgotten),
+		cmocka_unit_test(a_site_knows_its_lowest_and_its_place),
 		cmocka_unit_test(blocks_of_a_pool_are_not_counted_again_with_their_segment),
 		cmocka_unit_test(an_ended_process_keeps_its_totals_and_frees_its_entries),
 		cmocka_unit_test(destroying_a_context_ends_what_it_owns),

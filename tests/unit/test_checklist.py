@@ -113,6 +113,8 @@ def main():
     wrong += [f"{name.strip('`')} has no row" for name in NSYS
               if not any(f"`{name}" in cell for cell in nsys)]
     adversity = (source / "doc/attach.md").read_text().split("## Adversity\n")[1].split("\n## ")[0]
+    check_rows((source / "doc/attach.md").read_text().split("## The same program by run and by attach\n")[1]
+               .split("\n## ")[0], tests, wrong)
     for name, listed, rows_of in (("attach-checklist.md", STRESS, (source / "doc/attach-checklist.md").read_text()),
                                   ("attach.md", ADVERSITY, adversity)):
         cells = check_rows(rows_of, tests, wrong)

@@ -5,7 +5,8 @@
 #
 # The directions are those of doc/ARCHITECTURE.md: base <- api <- event <- trace and ledger; guest and
 # tracker, the two halves of the recorder library, on these; doors on guest; symbol on base alone;
-# replay on trace, ledger and symbol; the rooms that show something on replay; cli on all.
+# replay on trace, ledger and symbol; the rooms that show something on replay; agent on these; cli on
+# all.
 set -eu
 
 cd "${1:?usage: test_includes.sh SRC}"
@@ -56,8 +57,9 @@ BEGIN {
 	allow("plot", "replay " shared)
 	allow("page", "judge plot replay " shared)
 	allow("screen", "replay " shared)
+	allow("agent", "judge export replay " shared)
 	captures = "capture/opencl capture/levelzero capture/cuda capture/pool capture/nvtx capture/ebpf capture/nsys capture/snapshot"
-	allow("cli", "plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
+	allow("cli", "agent plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
 }
 
 FNR == 1 {

@@ -189,8 +189,11 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 {
 	static char text[1 << 14];
 	char path[PATH_MAX];
-	int status = gt_child_explore(explore, NULL, text, sizeof text);
+	int status;
 
+	if (gt_doctor_loads_none(d, "driver"))
+		return false;
+	status = gt_child_explore(explore, NULL, text, sizeof text);
 	if (gt_child_first(text, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "driver", "%s", path);
 		gt_doctor_remedy(d, "needed only for CUDA programs: install NVIDIA's driver");

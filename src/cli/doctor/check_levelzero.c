@@ -111,8 +111,11 @@ bool gt_doctor_levelzero(struct gt_doctor *d)
 {
 	static char text[1 << 12];
 	char path[PATH_MAX];
-	int status = gt_child_explore(explore, NULL, text, sizeof text);
+	int status;
 
+	if (gt_doctor_loads_none(d, "loader"))
+		return false;
+	status = gt_child_explore(explore, NULL, text, sizeof text);
 	if (gt_child_first(text, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "loader", "%s", path);
 		gt_doctor_remedy(d, "needed only for Level Zero programs: apt install libze1");

@@ -224,8 +224,11 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 bool gt_doctor_opencl(struct gt_doctor *d)
 {
 	static char text[1 << 16];
-	int status = gt_child_explore(explore, NULL, text, sizeof text);
+	int status;
 
+	if (gt_doctor_loads_none(d, "loader"))
+		return false;
+	status = gt_child_explore(explore, NULL, text, sizeof text);
 	if (!check_loader(d, text, status))
 		return false;
 	check_drivers(d);

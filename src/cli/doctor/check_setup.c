@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "symbol/symbol.h"
@@ -67,9 +68,12 @@ static bool check_lookup(struct gt_doctor *d)
 static void check_debuginfod(struct gt_doctor *d)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+	const char *why;
+	void *library = gt_tool_load("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL, &why);
 
-	if (!library) {
+	if (!library && gt_tool_is_static()) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod", "%s", why);
+	} else if (!library) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
 			      "libdebuginfod.so.1 is not installed");
 		gt_doctor_remedy(d,

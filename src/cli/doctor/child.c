@@ -14,8 +14,18 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/tool.h"
 
 enum { PATIENCE_S = 30 };
+
+bool gt_doctor_loads_none(struct gt_doctor *d, const char *what)
+{
+	if (!gt_tool_is_static())
+		return false;
+	gt_doctor_say(d, GT_FINDING_NOTE, what,
+		      "not tried: this gputrack is a static program, which loads no libraries");
+	return true;
+}
 
 void gt_child_tell(FILE *out, const char *key, const char *text)
 {
@@ -31,11 +41,12 @@ void gt_child_tell_number(FILE *out, const char *key, int64_t number)
 
 void *gt_child_load(FILE *out, const char *library)
 {
-	void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	const char *why;
+	void *loaded = gt_tool_load(library, RTLD_NOW | RTLD_LOCAL, &why);
 	struct link_map *map;
 
 	if (!loaded)
-		gt_child_tell(out, "missing", dlerror());
+		gt_child_tell(out, "missing", why);
 	else if (!dlinfo(loaded, RTLD_DI_LINKMAP, &map))
 		gt_child_tell(out, "path", map->l_name);
 	fflush(out); /* keep this if a driver crashes from here on */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -177,12 +178,15 @@ static bool look(struct gt_doctor *d, const struct gt_check *check)
 
 static void begin(struct gt_doctor *d)
 {
+	long page_kb = sysconf(_SC_PAGESIZE) / 1024;
 	struct utsname u = { 0 };
 
 	uname(&u);
 	if (!d->json) {
 		gt_print_put(&d->page, GT_PLAIN, "gputrack " GT_VERSION " on %s %s, %s", u.sysname,
 			     u.release, u.machine);
+		if (page_kb != 4)
+			gt_print_put(&d->page, GT_PLAIN, ", pages of %ld KiB", page_kb);
 		gt_print_end(&d->page);
 		return;
 	}

@@ -78,6 +78,9 @@ bool gt_doctor_config(struct gt_doctor *d);
 /* Optional features of this build. */
 bool gt_doctor_features(struct gt_doctor *d);
 
+/* True, after a line that says so, if this program loads no libraries and cannot try the API's. */
+bool gt_doctor_loads_none(struct gt_doctor *d, const char *what);
+
 /* In the child: looks, and reports what it finds with gt_child_tell. */
 typedef void gt_explore_fn(FILE *out, const void *context);
 

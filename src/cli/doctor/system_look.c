@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/mem.h"
+#include "base/tool.h"
 #include "cli/doctor/doctor.h"
 #include "cli/driver_abi.h"
 #include "cli/nvml.h"
@@ -46,7 +47,8 @@ static void explore_nvidia(FILE *out, const void *unused)
 
 static void explore_levelzero(FILE *out, const void *unused)
 {
-	void *library = dlopen(GT_ZE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *why;
+	void *library = gt_tool_load(GT_ZE_LIBRARY, RTLD_NOW | RTLD_LOCAL, &why);
 	void *drivers[HANDLES_MAX], *devices[HANDLES_MAX];
 	gt_ze_init_fn *init = NULL;
 	gt_ze_get_drivers_fn *get_drivers = NULL;
@@ -91,7 +93,8 @@ static void explore_levelzero(FILE *out, const void *unused)
 
 static void explore_opencl(FILE *out, const void *unused)
 {
-	void *library = dlopen(GT_CL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	const char *why;
+	void *library = gt_tool_load(GT_CL_LIBRARY, RTLD_NOW | RTLD_LOCAL, &why);
 	void *platforms[HANDLES_MAX], *devices[HANDLES_MAX];
 	gt_cl_get_platforms_fn *get_platforms = NULL;
 	gt_cl_get_devices_fn *get_devices = NULL;

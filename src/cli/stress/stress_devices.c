@@ -198,11 +198,12 @@ const struct gt_stress_api gt_stress_apis[GT_STRESS_APIS] = {
 int gt_stress_open(struct gt_stress_device *d, const struct gt_stress_api *api, const char *library,
 		   struct gt_error *error)
 {
-	void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	const char *why;
+	void *loaded = gt_tool_load(library, RTLD_NOW | RTLD_LOCAL, &why);
 
 	*d = (struct gt_stress_device){ .api = api, .name = "device 0" };
 	if (!loaded)
-		return gt_error_set(error, -ENOENT, "%s", dlerror());
+		return gt_error_set(error, -ENOENT, "%s", why);
 	for (size_t i = 0; i < GT_STRESS_CALLS && api->names[i]; i++) {
 		d->calls[i] = dlsym(loaded, api->names[i]);
 		if (!d->calls[i])
