@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""doors.py - both ways into CUDA on the same programs: needs a GPU: BUILD_DIR [LONG]
+"""doors.py - both ways into CUDA on the same programs: needs a GPU: BUILD_DIR [LONG | BESIDE]
 
 For each program: the same output as bare, the same calls of every function and the same leaks through
-the direct door as through CUPTI. Then who else wants CUPTI's only seat: PyTorch's profiler gives the
-same events as bare. Prints a line per program, ends with 1 if one is wrong.
+the direct door as through CUPTI. Then other tools that want CUPTI's only seat: PyTorch's profiler gives
+the same events as bare, and compute-sanitizer and Nsight find what they find without us, around
+`gputrack run` and within it. BESIDE: only these tools. Prints a line per program, ends with 1 if one is wrong.
 """
 import collections
 import csv
@@ -229,6 +230,49 @@ def compare(name, command):
     check(f"{name}: the same leaks", found["direct"][1] == found["cupti"][1], found)
 
 
+def nsys():
+    """Nsight Systems; Nsight Compute brings one that records, even where it cannot be imported."""
+    return shutil.which("nsys") or next(map(str, pathlib.Path("/opt/nvidia").glob("*/*/host/target-linux-x64/nsys")), None)
+
+
+def kernels(done):
+    """What Nsight Compute says of each kernel that it has measured: its name and its grid."""
+    return re.findall(r"^ +(\w+.*) Context \d+, Stream", done.stdout, re.M)
+
+
+def traced(_):
+    """Whether Nsight Systems has left its events."""
+    files = [f for f in pathlib.Path().glob("profile.*") if f.stat().st_size > 10000]
+    for f in files:
+        f.unlink()
+    return bool(files)
+
+
+def beside_others():
+    """Tools of others, without us, around `gputrack run` and within it."""
+    program = ["./kinds_static", "--keep", "kernel"]
+    run([GPUTRACK, "run", "-q", "-o", "alone.gt", *program])
+    for name, tool, finds in (
+            ("compute-sanitizer", [shutil.which("compute-sanitizer")], lambda done: "0 errors" in done.stdout),
+            ("Nsight Compute", [shutil.which("ncu"), "--clock-control", "none", "--target-processes", "all"], kernels),
+            ("Nsight Systems", [nsys(), "profile", "-t", "cuda", "-o", "profile", "-f", "true"], traced)):
+        if not tool[0]:
+            print(f"skip {name}: not installed")
+            continue
+        bare = run([*tool, *program])
+        alone = finds(bare)
+        check(f"{name} works here", alone, (bare.returncode, bare.stdout[-300:], bare.stderr[-300:]))
+        for where, command in (("around", [*tool, GPUTRACK, "run", "-q", "-o", "b.gt", *program]),
+                               ("within", [GPUTRACK, "run", "-q", "-o", "b.gt", *tool, *program])):
+            shutil.rmtree("b.gt", ignore_errors=True)
+            done = run(command)
+            found = finds(done)
+            check(f"{name} {where} gputrack run finds what it finds alone: {alone}", found == alone,
+                  (found, done.returncode, done.stdout[-300:], done.stderr[-300:]))
+            check(f"{name} {where}: the calls of the program are recorded",
+                  not counts("alone.gt") - counts("b.gt"), (counts("alone.gt"), counts("b.gt")))
+
+
 def main():
     os.chdir(tempfile.mkdtemp())
     for line in run(["ldconfig", "-p"]).stdout.splitlines():
@@ -238,6 +282,14 @@ def main():
     for runtime in ("static", "shared"):
         subprocess.run(["nvcc", "-g", "-O1", "-Wno-deprecated-gpu-targets", "-cudart", runtime, "-o",
                         f"kinds_{runtime}", str(TOP / "tests/gpu/cuda_kinds.cu"), "-L.", "-lcuda"], check=True)
+    if "BESIDE" not in sys.argv:
+        compare_programs()
+    beside_others()
+    print(f"{len(failed)} wrong")
+    sys.exit(1 if failed else 0)
+
+
+def compare_programs():
     for kind in ("device managed pinned async pool virtual striped array mipmap streams graphs textures "
                  "kernel contexts").split():
         compare(f"{kind}, static runtime", ["./kinds_static", "--keep", kind])
@@ -268,14 +320,6 @@ def main():
             compare("Fortran", ["./fortran"])
     else:
         print("skip Fortran: no gfortran")
-    if shutil.which("compute-sanitizer"):
-        around = run(["compute-sanitizer", GPUTRACK, "run", "-q", "-o", "s.gt", "./kinds_static", "device"])
-        check("compute-sanitizer around gputrack run", around.returncode == 0 and counts("s.gt"), around.stderr[-500:])
-        within = run([GPUTRACK, "run", "-q", "-o", "t.gt", "compute-sanitizer", "./kinds_static", "device"])
-        check("compute-sanitizer within gputrack run", within.returncode == 0 and counts("t.gt"),
-              (within.stdout[-500:], within.stderr[-500:]))
-    print(f"{len(failed)} wrong")
-    sys.exit(1 if failed else 0)
 
 
 main()
