@@ -126,17 +126,31 @@ class Browser:
         self._ask("POST", f"{self.session}/actions", {"actions": [
             {"type": "key", "id": "keyboard", "actions": keys if shift else [down, up]}]})
 
-    def drag(self, selector, start, end):
-        """Drags the mouse between two fractions of the element's width."""
-        box = self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'});"
+    def _box(self, selector):
+        """Where it is in the window, after scrolling there: left, top, width, height."""
+        return self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'});"
                       "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
                       "return [b.left, b.top, b.width, b.height]", selector)
+
+    def drag(self, selector, start, end, shift=False):
+        """Drags the mouse between two fractions of the element's width."""
+        box = self._box(selector)
         at = [{"type": "pointerMove", "duration": 0, "x": round(box[0] + box[2] * share),
                "y": round(box[1] + box[3] / 2)} for share in (start, (start + end) / 2, end)]
+        pauses = [{"type": "pause", "duration": 0}] * 3
+        held = [{"type": "key", "id": "keyboard", "actions": [{"type": "keyDown", "value": "\ue008"}, *pauses, pauses[0],
+                                                              {"type": "keyUp", "value": "\ue008"}]}]
         self._ask("POST", f"{self.session}/actions", {"actions": [
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"},
              "actions": [at[0], {"type": "pointerDown", "button": 0}, at[1], at[2],
-                         {"type": "pointerUp", "button": 0}]}]})
+                         {"type": "pointerUp", "button": 0}]}, *(held if shift else [])]})
+
+    def swipe(self, selector, start, end):
+        """A finger's way between two fractions of the element's width."""
+        left, top, width, height = self._box(selector)
+        at = [[{"x": left + width * share, "y": top + height / 2}] for share in (start, (start + end) / 2, end)]
+        for kind, points in (("touchStart", at[0]), ("touchMove", at[1]), ("touchMove", at[2]), ("touchEnd", [])):
+            self.cdp("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 
     def screenshot(self, path, whole=False, part=None):
         """What the window shows; the whole page, or `part` of it, by its selector."""

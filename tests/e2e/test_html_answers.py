@@ -218,14 +218,28 @@ def test_every_view_can_be_saved(case):
     case.gputrack("html", "before.gt", "after.gt", "-o", "pair.html")
     table = case.run("python3", case.source / "bench" / "make_tracker_csv.py", "300")
     case.path("t.csv").write_text(table.out)
-    views = {"leaks.gt": 3, "sampled.gt": 5, "mistakes.gt": 5, "pair.html": 2, "t.csv": 9}
+    views = {"leaks.gt": 8, "sampled.gt": 9, "mistakes.gt": 10, "pair.html": 5, "t.csv": 9}
     with Browser(case) as page:
         for name, pictures in views.items():
             opened(page, case.path(name) if name.endswith(".html") else page_of(case, name))
-            page.js("[...document.querySelectorAll('.pictures button, button.csv')].forEach((b, i) => b.dataset.nth = i)")
-            kinds = page.js("return [...document.querySelectorAll('.pictures button, button.csv')].map(b => b.textContent)")
+            page.js("document.querySelectorAll('details').forEach(n => { n.open = true; });"
+                    "window.copied = []; navigator.clipboard.writeText = async text => { copied.push(text) }")
+            page.wait("document.querySelectorAll('details.functions').length === "
+                      "document.querySelectorAll('details.functions table').length")
+            page.js("[...document.querySelectorAll('.pictures button')].forEach((b, i) => b.dataset.nth = i)")
+            kinds = page.js("return [...document.querySelectorAll('.pictures button')].map(b => b.textContent)")
+            # each chart, table and list, in each of the four ways
             assert len(page.texts(".pictures")) >= pictures, (name, page.texts(".pictures"))
+            assert kinds == ["PNG", "SVG", "CSV", "Copy as text"] * (len(kinds) // 4), (name, kinds)
+            assert page.js("return [...document.querySelectorAll('section[id] .chart, section[id] canvas, .table, "
+                           "section[id] .holders')].every(n => n.closest('section, .panel').querySelector('.pictures'))")
             for nth, kind in enumerate(kinds):
+                if kind == "Copy as text":
+                    page.click(f"[data-nth='{nth}']")
+                    page.wait("copied.length")
+                    lines = page.js("return copied.pop()").splitlines()
+                    assert len(lines) > 1 and "undefined" not in lines[0], (name, nth, lines[:2])
+                    continue
                 text = page.saved(f"[data-nth='{nth}']")
                 if kind == "PNG":
                     assert "PNG" in text[:8], (name, nth)

@@ -180,7 +180,7 @@ def test_segments_of_pools_are_shown_by_address(case):
         page.wait("document.querySelector('.block-detail h3').innerText.includes('cache segment')")
         assert page.text(".block-detail h3").endswith("PyTorch cache segment")
         page.js("document.querySelector('#blocks canvas').focus()")
-        page.key("a")
+        page.key("o")
         assert "order=" not in page.js("return location.hash"), page.js("return location.hash")
         assert page.js("return document.querySelector('#blocks [data-value=age]').getAttribute('aria-pressed')") == "true"
         assert page.complaints() == []

@@ -199,9 +199,13 @@ def test_a_filter_applies_to_every_view(case):
         assert "5.00 MiB of device memory, 5 resources" in page.text(".moment"), page.text(".moment")
         page.type("#filter", "kind:buffer size>1M")
         assert "0 B of device memory, 0 resources" in page.text(".moment"), page.text(".moment")
+        assert page.texts("#leaks tr.row") == []
+        rows = page.texts("#sites tr.row")
+        assert len(rows) == 1 and rows[0].split("\t")[:4] == ["0", "64.0 MiB", "64.0 MiB", "1"], rows
+        page.type("#filter", "kind:buffer size>=1M")
         rows = page.texts("#leaks tr.row")
-        assert len(rows) == 1 and "buffer" in rows[0], rows
-        assert "does not have this by size" in page.text("#leaks")
+        assert len(rows) == 1 and "buffer" in rows[0] and rows[0].startswith("5.00 MiB"), rows
+        page.type("#filter", "kind:buffer size>1M")
         page.js("document.querySelector('.chip button').click()")
         assert page.js("return document.querySelector('#filter').value") == "size>1M"
         page.type("#filter", "-kind:event,context 0x2111")

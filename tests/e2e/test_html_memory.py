@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """test_html_memory.py - how much memory there is, on the page: its line, and that it ran out."""
 from browser import Browser
-from nsys_export import Export
+from nsys_export import BACKTRACE, Export
 from pages import data_of, opened
 from test_memory import parts, pool
 from test_nsys import take
-from test_nsys_profile import GIB, allocate, out_of_memory
+from test_nsys_profile import GIB, MALLOC, allocate, out_of_memory
 
 
 def page_of(case, export, name):
@@ -35,6 +35,29 @@ def test_the_page_opens_with_the_sentence_of_the_report(case):
         opened(page, page_of(case, clean, "c"))
         assert page.text("#shortage") is None and page.text("#timeline .capacity") is None
         assert page.complaints() == []
+
+
+def test_all_that_held_memory_when_it_ran_out_is_listed(case):
+    """The sentence of the report names a few; the moment has all of them."""
+    export = Export()
+    export.gpu(0, "NVIDIA A100-SXM4-40GB", 42405855232)
+    for i in range(24):
+        export.call(1000 * i, 1000 * i + 100, i + 1, MALLOC, BACKTRACE, tid=7,
+                    stack=[(f"layer{i}", "/app/train"), ("main", "/app/train")])
+        export.alloc(1000 * i + 50, (i + 1) * 8 * GIB, GIB, correlation=i + 1)
+    export.call(313000000, 313900000, 50, MALLOC, tid=7, result=2)
+    path = page_of(case, export, "many")
+    more = data_of(path)["sets"][0]["out_of_memory"]["more_holders"]
+    with Browser(case) as page:
+        opened(page, path)
+        assert page.text("#shortage button") == f"and {more} more: show all of that moment" and more > 5
+        page.click("#shortage button")
+        assert page.text(".moment h3").startswith("Alive at 313.0"), page.text(".moment h3")
+        page.click(".moment .more")
+        assert len(page.texts(".moment summary")) == 24 and "24.0 GiB of device memory" in page.text(".moment")
+        page.js("history.back()")
+        page.wait("!location.hash.includes('at=')")
+        assert "At the peak" in page.text(".moment h3") and page.complaints() == []
 
 
 def test_a_process_has_its_own_shortage(case):

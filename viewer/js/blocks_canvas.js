@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // blocks_canvas.js - bands of blocks painted on a canvas, with axes, marks, mouse and wheel.
-import { color, el, mix, withAlpha } from "./dom.js";
+import { color, el, mix, watchWidth, withAlpha } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { SHOWS, shownBy } from "./blocks_layout.js";
 import { formatBytes, formatTime } from "./format.js";
@@ -39,7 +39,7 @@ function timeStepFor(span, count) {
 export class BlockCanvas {
   /*
    * `on`: point(shown, time), pick(shown, time), range(from, to, extend), zoom(factor, time),
-   * pan(share), stretch(factor, bytes), shift(share), all(), key(event). `rankOf(site)`: by which
+   * pan(share), stretch(factor, bytes), shift(share), all(), key(event), resize(). `rankOf(site)`: by which
    * its place is coloured.
    */
   constructor(label, rankOf, on) {
@@ -50,15 +50,16 @@ export class BlockCanvas {
         pointerleave: () => this.hover(0), dblclick: () => this.on.all() } });
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.node = el("div", { class: "bands" }, this.canvas);
+    this.measure = watchWidth(this.node, () => this.on.resize());
   }
 
   get left() {
-    return this.node.clientWidth < 600 ? 62 : 72;
+    return this.measure() < 600 ? 62 : 72;
   }
 
   /* Of what is painted, in pixels of the page. */
   get plotWidth() {
-    return Math.max(this.node.clientWidth - this.left - RIGHT, 60);
+    return Math.max(this.measure() - this.left - RIGHT, 60);
   }
 
   get plotHeight() {
@@ -126,7 +127,7 @@ export class BlockCanvas {
   }
 
   paint() {
-    const width = this.node.clientWidth, ratio = devicePixelRatio, { canvas } = this;
+    const width = this.measure(), ratio = devicePixelRatio, { canvas } = this;
     if (!width || !this.image)
       return;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(BLOCKS_HEIGHT * ratio)) {
@@ -167,7 +168,7 @@ export class BlockCanvas {
       const x = Math.round(this.xOf(i * step)) + 0.5;
       ctx.strokeRect(x, bottom, 0, 4);
       const text = formatTime(i * step, step < 1e-3 ? step : 0), half = ctx.measureText(text).width / 2;
-      ctx.fillText(text, Math.min(x, this.node.clientWidth - half - 6), bottom + 8);
+      ctx.fillText(text, Math.min(x, this.measure() - half - 6), bottom + 8);
     }
     ctx.strokeRect(this.left - 0.5, TOP, 0, this.plotHeight);
     ctx.strokeRect(this.left, bottom + 0.5, this.plotWidth, 0);

@@ -2,9 +2,9 @@
 // blocks_rest.js - what all blocks add up to: those that the page has one by one, all others by place,
 // and the cached and fragmented parts of segments. The sum is the timeline's.
 import { indexUpTo } from "./data.js";
+import { EVERYTHING } from "./lives.js";
 
 const GROUPS = 24; // places whose other blocks are told apart
-const EVERYTHING = { origin: () => true, life: null };
 
 /* The first index whose value is at least `value`. */
 function indexFrom(sorted, value) {

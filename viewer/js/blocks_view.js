@@ -7,8 +7,9 @@ import { SHOWS, layOutBlocks, shownBy } from "./blocks_layout.js";
 import { blockDetail, freeDetail, hexText, lifetimeOf, othersDetail, segmentDetail, shownText,
   spanText } from "./blocks_detail.js";
 import { blockName } from "./blocks.js";
+import { canvasSvg, canvasWithLegend } from "./chart_svg.js";
 import { chosenFilter } from "./filterbar.js";
-import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+import { cutMiddle, formatBytes, formatCount, formatTime, plural } from "./format.js";
 import { pictureButtons } from "./picture.js";
 import { placeLine, placeText, siteWords } from "./stack.js";
 import { state } from "./state.js";
@@ -28,12 +29,13 @@ export class BlockView extends TimeWindow {
     this.ranks = this.rankPlaces();
     this.node = section("blocks", "Blocks");
     this.graph = new BlockCanvas("Blocks of device memory over time. Arrow keys move between blocks, Enter zooms " +
-      "to one, plus and minus zoom, V and Shift V zoom upwards, comma and full stop move, A changes between age and " +
+      "to one, plus and minus zoom, V and Shift V zoom upwards, comma and full stop move, O changes between age and " +
       "address, Escape shows all. The blocks are also in a table below.", (site) => this.ranks.get(site.index) ?? Infinity,
     { point: (shown, time) => this.point(shown, time), pick: (shown, time) => this.pick(shown, time),
       range: (from, to, isMore) => this.selectRange(from, to, isMore), zoom: (...how) => this.zoom(...how),
       pan: (share) => this.pan(share), stretch: (...how) => this.stretch(...how), shift: (share) => this.shift(share),
-      move: (...how) => this.move(...how), all: () => this.showAll(), key: (event) => this.key(event) });
+      move: (...how) => this.move(...how), all: () => this.showAll(), key: (event) => this.key(event),
+      resize: () => this.draw() });
     this.legend = el("div", { class: "legend" });
     this.sum = el("p", { class: "sum" });
     this.readout = el("p", { class: "readout", aria: { live: "polite" }, text: HINT });
@@ -46,7 +48,6 @@ export class BlockView extends TimeWindow {
     } } }, el("summary", { text: "Blocks, as a table" }), this.tableBody);
     this.node.querySelector(".section-head").append(this.controls());
     this.node.append(this.sum, this.legend, this.graph.node, this.readout, this.detail, this.note, this.table);
-    new ResizeObserver(() => this.graph.node.clientWidth !== this.drawnWidth && this.draw()).observe(this.graph.node);
     this.listen();
     this.build();
   }
@@ -63,7 +64,9 @@ export class BlockView extends TimeWindow {
         button("−", "Zoom out of the blocks", () => this.zoom(2)),
         button("↕", "Zoom upwards", () => this.stretch(0.5)),
         button("All", "Show all blocks", () => this.showAll())),
-      pictureButtons("blocks", { canvas: () => this.graph.canvas }));
+      pictureButtons("blocks", { canvas: () => canvasWithLegend(this.graph.canvas, this.keys),
+        svg: () => canvasSvg(this.graph.canvas, () => this.graph.paint(), this.keys),
+        rows: () => this.makeTable().values() }));
   }
 
   listen() {
@@ -189,7 +192,8 @@ export class BlockView extends TimeWindow {
     const acts = { "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
       "0": () => this.showAll(), ",": () => this.pan(-0.25), ".": () => this.pan(0.25),
       v: () => this.stretch(event.shiftKey ? 2 : 0.5), PageUp: () => this.shift(0.5), PageDown: () => this.shift(-0.5),
-      a: () => this.orders.querySelector(`[data-value=${this.order === "age" ? "address" : "age"}]`).click(),
+      w: () => this.zoom(0.5), s: () => this.zoom(2), a: () => this.pan(-0.25), d: () => this.pan(0.25),
+      o: () => this.orders.querySelector(`[data-value=${this.order === "age" ? "address" : "age"}]`).click(),
       Enter: () => this.selected && this.zoomTo(this.selected), Escape: () => this.showAll(),
       ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => this.stepLevel(1),
       ArrowDown: () => this.stepLevel(-1) };
@@ -243,8 +247,7 @@ export class BlockView extends TimeWindow {
 
   draw() {
     const [from, to] = this.window, [low, high] = this.levels;
-    this.drawnWidth = this.graph.node.clientWidth;
-    if (!this.drawnWidth)
+    if (!this.graph.measure())
       return;
     this.graph.show(this.layout, { from, to, low, high }, this.order === "age");
     this.showMarks();
@@ -271,16 +274,22 @@ export class BlockView extends TimeWindow {
         sites.set(site.index, site);
     const rankOf = (site) => this.ranks.get(site.index) ?? Infinity;
     const named = [...sites.values()].sort((a, b) => rankOf(a) - rankOf(b));
-    this.legend.replaceChildren(...named.slice(0, NAMED).map((site) => el("span", { class: "key plain place-key",
-      title: placeText(site.place) }, swatch(palette.place(rankOf(site))),
-    el("span", { text: placeText(site.place) || site.kind.name }))));
-    const add = (node, text) => this.legend.append(el("span", { class: "key plain" }, node, text));
+    const said = (site) => placeText(site.place) || site.kind.name;
+    const count = this.areAllNamed ? named.length : NAMED;
+    this.legend.classList.toggle("whole", this.areAllNamed);
+    this.legend.replaceChildren(...named.slice(0, count).map((site) => el("span", { class: "key plain place-key",
+      title: placeText(site.place) }, swatch(palette.place(rankOf(site))), el("span", { text: said(site) }))));
+    this.keys = named.slice(0, NAMED).map((site) => ({ label: cutMiddle(said(site), 28), fill: palette.place(rankOf(site)) }));
     if (named.length > NAMED)
-      add(swatch(palette.others), plural(named.length - NAMED, "more place", "more places"));
-    if (sums.cached.some((bytes) => bytes > 0))
-      add(swatch(hatched(palette.cached)), "cached");
-    if (sums.fragmented.some((bytes) => bytes > 0))
-      add(swatch(hatched(palette.fragmented)), "fragmented");
+      this.legend.append(el("button", { type: "button", class: "key", on: { click: () => {
+        this.areAllNamed = !this.areAllNamed;
+        this.drawLegend();
+      } } }, this.areAllNamed ? "fewer places" : plural(named.length - NAMED, "more place", "more places")));
+    for (const part of ["cached", "fragmented"])
+      if (sums[part].some((bytes) => bytes > 0)) {
+        this.legend.append(el("span", { class: "key plain" }, swatch(hatched(palette[part])), part));
+        this.keys.push({ label: part, fill: palette[part][1] });
+      }
   }
 
   /* The selected moment, or the end of the range, in numbers: they add up. */
@@ -335,6 +344,11 @@ export class BlockView extends TimeWindow {
   fillTable() {
     if (this.isTableFilled || !this.tableState.isOpen)
       return;
+    this.tableBody.replaceChildren(this.makeTable().node);
+    this.isTableFilled = true;
+  }
+
+  makeTable() {
     const { range } = state.values, { end, blocks } = this.set;
     const rows = this.sums.blocks.filter(({ born, ended }) => !range || (born <= range[1] && ended > range[0]));
     const seconds = (value) => formatTime(value, FINE_STEP), freed = ({ ended }) => ended === Infinity ? "never" : seconds(ended);
@@ -351,10 +365,9 @@ export class BlockView extends TimeWindow {
       { name: "site", title: "Where", value: (b) => placeText(b.site.place), cell: (b) => placeLine(b.site.place),
         raw: [["Where", (b) => placeText(b.site.place)], ["Freed by", (b) => placeText(blocks.freedBy(b)?.place ??
           { name: "", where: "", via: "", callers: "" })]] }];
-    this.tableBody.replaceChildren(new Table("Blocks", columns, rows, this.tableState, { key: (b) => blockName(b),
+    return new Table("Blocks", columns, rows, this.tableState, { key: (b) => blockName(b),
       words: (b) => `${b.site.kind.name} ${siteWords(b.site)}`.toLowerCase(),
-      open: (b) => el("div", {}, ...blockDetail(this.set, b)[1]) }).node);
-    this.isTableFilled = true;
+      open: (b) => el("div", {}, ...blockDetail(this.set, b)[1]) });
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// chart_svg.js - a chart as a drawing: what uPlot paints, written down instead.
+// chart_svg.js - a canvas as a drawing: what a chart or the blocks paint, written down instead.
 import { color, svg } from "./dom.js";
 
-const LEGEND = 26;
+const LEGEND_LINE = 19, LEGEND_LEFT = 8, LEGEND_FONT = "12px system-ui";
 const ANCHORS = { left: "start", start: "start", center: "middle", right: "end", end: "end" };
 const BASELINES = { top: "hanging", middle: "central", bottom: "text-after-edge", alphabetic: "auto" };
 
@@ -45,8 +45,7 @@ class Recorder {
   }
 
   get methods() {
-    const { ctx } = this, real = CanvasRenderingContext2D.prototype;
-    return {
+    const { ctx } = this, real = CanvasRenderingContext2D.prototype, methods = {
       beginPath: () => { this.path = new PathText(); },
       moveTo: (x, y) => this.path.moveTo(x, y),
       lineTo: (x, y) => this.path.lineTo(x, y),
@@ -61,6 +60,12 @@ class Recorder {
         this.add(path.d, { fill: ctx.fillStyle });
       },
       fillText: (text, x, y) => this.addText(text, x, y),
+      strokeRect: (...box) => {
+        const path = new PathText();
+        path.rect(...box);
+        methods.stroke(path);
+      },
+      putImageData: (image, x, y) => this.addImage(image, x, y),
       clip: (path = this.path) => this.addClip(path),
       save: () => {
         this.clips.push(this.clip);
@@ -71,6 +76,7 @@ class Recorder {
         real.restore.call(ctx);
       },
     };
+    return methods;
   }
 
   get place() {
@@ -100,6 +106,14 @@ class Recorder {
     this.put(node);
   }
 
+  /* Pixels are put where no transformation moves them. */
+  addImage(image, x, y) {
+    const canvas = document.createElement("canvas"), { width, height } = image;
+    Object.assign(canvas, { width, height });
+    CanvasRenderingContext2D.prototype.putImageData.call(canvas.getContext("2d"), image, 0, 0);
+    this.put(svg("image", { x, y, width, height, href: canvas.toDataURL() }));
+  }
+
   addClip(path) {
     const id = `clip${this.clipCount++}`;
     const inner = svg("path", { d: path.d, ...this.place });
@@ -108,18 +122,18 @@ class Recorder {
   }
 }
 
-/* Everything that uPlot and its hooks paint. */
-function record(chart) {
-  const recorder = new Recorder(chart.ctx), { methods } = recorder, { Path2D } = self;
-  Object.assign(chart.ctx, methods);
+/* Everything that `paint()` paints; then it paints once more, on the canvas. */
+function record(ctx, paint) {
+  const recorder = new Recorder(ctx), { methods } = recorder, { Path2D } = self;
+  Object.assign(ctx, methods);
   self.Path2D = PathText;
   try {
-    chart.batch(() => chart.redraw(true, false));
+    paint();
   } finally {
     self.Path2D = Path2D;
     for (const name of Object.keys(methods))
-      delete chart.ctx[name];
-    chart.redraw(true, false);
+      delete ctx[name];
+    paint();
   }
   return recorder.nodes;
 }
@@ -131,45 +145,62 @@ function legendOfChart(chart) {
     fill: said(one.width ? one.stroke : one.fill || one.stroke, i) || color("dim") })).filter((one) => one.shown);
 }
 
-/* The chart on paper, its legend above it. */
-export function chartSvg(chart) {
-  const scale = devicePixelRatio, { width, height } = chart, nodes = record(chart);
-  let x = 8;
+/* Where each key of a legend stands, in as many lines as it takes. */
+function placeKeys(keys, width) {
   const measure = document.createElement("canvas").getContext("2d");
-  measure.font = "12px system-ui";
-  const keys = legendOfChart(chart).flatMap(({ label, fill }) => {
-    const text = svg("text", { x: x + 16, y: 17, fill: color("ink"), "font-size": 12 });
-    text.textContent = label;
-    const swatch = svg("rect", { x, y: 7, width: 11, height: 11, rx: 2, fill });
-    x += 32 + measure.measureText(label).width;
-    return [swatch, text];
+  let x = LEGEND_LEFT, y = 7;
+  measure.font = LEGEND_FONT;
+  const places = keys.map((key) => {
+    const wide = 32 + measure.measureText(key.label).width;
+    if (x > LEGEND_LEFT && x + wide > width)
+      [x, y] = [LEGEND_LEFT, y + LEGEND_LINE];
+    x += wide;
+    return { ...key, x: x - wide, y };
   });
-  return svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height + LEGEND,
-    viewBox: `0 0 ${width} ${height + LEGEND}`, "font-family": "system-ui, sans-serif" },
-  svg("rect", { width, height: height + LEGEND, fill: color("paper") }), ...keys,
-  svg("g", { transform: `translate(0 ${LEGEND}) scale(${1 / scale})` }, ...nodes));
+  return { places, tall: y + LEGEND_LINE };
 }
 
-/* The same as a picture. */
-export function chartCanvas(chart) {
-  const scale = devicePixelRatio, { canvas } = chart.ctx, made = document.createElement("canvas");
-  const ctx = made.getContext("2d");
+/*
+ * What `paint()` paints on a canvas, with a legend above it: as a drawing, and as a picture. `keys`:
+ * { label, fill }.
+ */
+export function canvasSvg(canvas, paint, keys) {
+  const scale = devicePixelRatio, width = canvas.width / scale, height = canvas.height / scale;
+  const nodes = record(canvas.getContext("2d"), paint), { places, tall } = placeKeys(keys, width);
+  const legend = places.flatMap(({ label, fill, x, y }) => [svg("rect", { x, y, width: 11, height: 11, rx: 2, fill }),
+    svg("text", { x: x + 16, y: y + 10, fill: color("ink"), "font-size": 12 }, label)]);
+  return svg("svg", { width, height: height + tall,
+    viewBox: `0 0 ${width} ${height + tall}`, "font-family": "system-ui, sans-serif" },
+  svg("rect", { width, height: height + tall, fill: color("paper") }), ...legend,
+  svg("g", { transform: `translate(0 ${tall}) scale(${1 / scale})` }, ...nodes));
+}
+
+export function canvasWithLegend(canvas, keys) {
+  const scale = devicePixelRatio, made = document.createElement("canvas");
+  const ctx = made.getContext("2d"), { places, tall } = placeKeys(keys, canvas.width / scale);
   made.width = canvas.width;
-  made.height = canvas.height + LEGEND * scale;
+  made.height = canvas.height + tall * scale;
   ctx.fillStyle = color("paper");
   ctx.fillRect(0, 0, made.width, made.height);
-  ctx.drawImage(canvas, 0, LEGEND * scale);
+  ctx.drawImage(canvas, 0, tall * scale);
   ctx.scale(scale, scale);
-  ctx.font = "12px system-ui";
-  let x = 8;
-  for (const { label, fill } of legendOfChart(chart)) {
+  ctx.font = LEGEND_FONT;
+  for (const { label, fill, x, y } of places) {
     ctx.fillStyle = fill;
-    ctx.fillRect(x, 7, 11, 11);
+    ctx.fillRect(x, y, 11, 11);
     ctx.fillStyle = color("ink");
-    ctx.fillText(label, x + 16, 17);
-    x += 32 + ctx.measureText(label).width;
+    ctx.fillText(label, x + 16, y + 10);
   }
   return made;
+}
+
+/* The same of a chart: what uPlot and its hooks paint. */
+export function chartSvg(chart) {
+  return canvasSvg(chart.ctx.canvas, () => chart.batch(() => chart.redraw(true, false)), legendOfChart(chart));
+}
+
+export function chartCanvas(chart) {
+  return canvasWithLegend(chart.ctx.canvas, legendOfChart(chart));
 }
 
 /* Titles, then a row for each moment. `data`: the chart's own, unless it says otherwise. */

@@ -4,6 +4,7 @@ import { color, el, section, segmented, withAlpha } from "./dom.js";
 import { fromZero, lineSeries, makeChart, steps, timeAxis, valueAxis } from "./charts.js";
 import { indexUpTo } from "./data.js";
 import { CompareFlame } from "./compare_flame.js";
+import { chosenFilter, filterBar } from "./filterbar.js";
 import { formatBytes, formatCount, formatTime, plural, signed } from "./format.js";
 import { chartButtons } from "./picture.js";
 import { state } from "./state.js";
@@ -13,7 +14,6 @@ const POINTS = 1200;
 const CHANGES = { new: ["New", "bad"], grew: ["Grew", "bad"], shrank: ["Shrank", "good"],
   fixed: ["Fixed", "good"], same: ["As before", ""] };
 const ALIGNED = [["start", "Start"], ["peak", "Peak"], ["length", "Length"]];
-
 
 export function compareHeader(raw, theme) {
   const line = (word, side, path) => el("p", { class: "facts" }, el("strong", { text: word }), " ",
@@ -67,7 +67,7 @@ class Timelines {
       el("span", { class: "dim", text: "Aligned by" }), this.aligned, this.phase,
       chartButtons("timelines", () => this.chart)));
     this.node.append(el("div", { class: "legend" }, key("shrunk", "old"), key("grown", "new")), this.host, this.readout);
-    state.on(["align", "phase"], () => this.draw());
+    state.on(["align", "phase", "filter"], () => this.draw());
   }
 
   /* When each phase that both have began in the old and in the new recording, in seconds. */
@@ -96,12 +96,23 @@ class Timelines {
 
   /* [position, the value from there on] of a recording; the highest where a row is many changes. */
   rows(set) {
+    const filter = set.lives?.times.length ? chosenFilter() : null;
+    if (filter)
+      return this.filteredRows(set, filter);
     const level = set.totals.level(0, set.end, POINTS), at = this.positions(set);
     const { high, last } = level.channels.device;
     const isExact = set.totals.exact && level === set.totals.levels[0];
     const rows = Array.from(level.times, (time, i) =>
       isExact ? [at(time), last[i]] : [at(i ? level.times[i - 1] : 0), high[i]]);
     return [[at(0), 0], ...rows, [at(set.end), last[last.length - 1] || 0]];
+  }
+
+  /* The same of what the filter lets through, by steps. */
+  filteredRows(set, filter) {
+    const { lives, sites, end } = set, at = this.positions(set);
+    const [{ bytes }] = lives.series(filter.over(set), 1, (site) => sites[site]?.kind.onDevice ? 0 : -1);
+    return [[at(0), 0], ...Array.from(lives.times, (time, i) => [at(time), bytes[i]]),
+      [at(end), bytes[lives.times.length - 1]]];
   }
 
   data() {
@@ -166,15 +177,26 @@ export function stackOf({ stack }) {
     el("p", { class: "dim", text: "No stack recorded." });
 }
 
+/* What a filter knows of such a row: as a call site. `apis`: as the page writes them. */
+function rowSite({ api, kind, place, stack }, apis) {
+  const written = apis.find((one) => one.toLowerCase().replaceAll(" ", "") === api) || api;
+  return { kind: { name: kind, api: written }, place: { name: place?.text || "", where: "", via: "", callers: "" },
+    frames: stack.map((frame) => ({ name: frame.function || "", where: `${frame.file || frame.module || ""}:${frame.line || ""}` })) };
+}
+
 /* `id`, title and hint of the section; rows as `gputrack diff` has them. */
-function changesSection([id, title, hint], rows, count, kept, withChange, none) {
+function changesSection([id, title, hint], rows, count, kept, withChange, none, apis) {
   const node = section(id, title, hint);
   if (!rows.length) {
     node.append(el("p", { class: "card good", text: none }));
     return node;
   }
   const numbered = rows.map((row, index) => ({ ...row, index }));
-  node.append(new Table(title, changeColumns(withChange), numbered, kept, { key: (row) => row.index, open: stackOf,
+  const filtered = (filter) => {
+    const shown = numbered.filter((row) => filter.site(rowSite(row, apis)));
+    return { rows: shown, note: filter.beyondSites(shown.length) };
+  };
+  node.append(new Table(title, changeColumns(withChange), numbered, kept, { key: (row) => row.index, open: stackOf, filtered,
     words: (row) => [row.change, row.api, row.kind, row.place?.text, row.function,
       ...row.stack.map((frame) => `${frame.function} ${frame.file}`)].join(" ").toLowerCase() }).node);
   if (count > rows.length)
@@ -191,15 +213,16 @@ export function drawComparison({ raw, sides }, main) {
   const [old, now] = sides.map((side) => side.set(0));
   const timelines = new Timelines(old, now);
   const leakCount = Object.values(raw.diff.counts).reduce((a, b) => a + b, 0);
-  main.append(cards(raw), timelines.node);
+  const apis = [...new Set([old, now].flatMap((set) => set.kinds.map((kind) => kind.api)))];
+  main.append(cards(raw), filterBar(), timelines.node);
   timelines.draw();
   return () => {
     const flame = new CompareFlame(old, now, tables.functions);
     main.append(flame.node,
       changesSection(["leaks", "Leaks that changed", "By call site; a line that moved makes no new one."],
-        raw.diff.sites, leakCount, tables.leaks, true, "Neither recording has leaks."),
+        raw.diff.sites, leakCount, tables.leaks, true, "Neither recording has leaks.", apis),
       changesSection(["peak", "At the peak", "What each call site held when device memory was highest."],
-        raw.diff.at_peak, raw.diff.at_peak.length, tables.peak, false, "No device memory."),
+        raw.diff.at_peak, raw.diff.at_peak.length, tables.peak, false, "No device memory.", apis),
       el("p", { class: "dim", text: "As `gputrack diff` says it. `gputrack html` with one recording shows all of it." }));
     flame.draw();
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // compare_flame.js - the differential flame graph: both recordings' stacks, grown red, shrunk blue.
 import { Flame } from "./flame.js";
+import { chosenFilter } from "./filterbar.js";
 import { formatCount, formatValue } from "./format.js";
 import { stackKey } from "./flame_tree.js";
 import { weights } from "./weights.js";
@@ -22,10 +23,12 @@ export class CompareFlame extends Flame {
 
   /* A stack of both recordings is one entry; functions and files make it the same, not lines. */
   weighted() {
-    const field = this.unit === "bytes" ? "bytes" : "count", pairs = new Map();
-    const rests = [];
-    for (const [set, side] of [[this.old, "old"], [this.set, "value"]]) {
-      const { stacks, rest } = weights(set, { what: this.mode });
+    const filter = chosenFilter(), selection = { what: this.mode }, pairs = new Map(), rests = [];
+    const sides = [["old", this.old], ["value", this.set]].map(([side, set]) =>
+      ({ side, ...weights(set, selection, filter) }));
+    const field = this.chooseUnit(...sides.map(({ stacks }) => stacks), ...sides.map(({ rest }) => rest));
+    this.hasOther = sides.some(({ stacks }) => stacks.length > 0);
+    for (const { side, stacks, rest } of sides) {
       for (const { site, frames, [field]: value } of stacks) {
         const key = stackKey(frames, site.kind);
         if (!value)
@@ -41,12 +44,12 @@ export class CompareFlame extends Flame {
     const entries = [...pairs.values()];
     if (rests[0] || rests[1])
       entries.push({ name: "other call sites", value: rests[1], old: rests[0] });
-    return { entries, differs: true, note: "The width of a box is the larger of both recordings; " +
-      "red has grown, blue has shrunk." };
+    return { entries, differs: true, note: ["The width of a box is the larger of both recordings; " +
+      "red has grown, blue has shrunk.", sides[1].note].join(" ").trim() };
   }
 
   emptyText() {
-    return "Neither recording has any.";
+    return this.hasOther || chosenFilter() ? super.emptyText() : "Neither recording has any.";
   }
 
   valueText({ value, old }) {

@@ -22,7 +22,7 @@ async function copyText(text) {
 
 /* A button that copies what `text()` gives, and says so. */
 export function copyButton(label, title, text) {
-  const button = el("button", { type: "button", class: "tool", text: label, title,
+  const button = el("button", { type: "button", class: "tool copy", text: label, title,
     on: { click: async () => {
       const isDone = await copyText(text());
       button.textContent = isDone ? "Copied" : "Not allowed";
@@ -45,7 +45,7 @@ export function csvText(rows) {
 
 /* The same in columns of equal width. */
 export function alignedText(rows) {
-  const widths = rows[0].map((_, i) => Math.min(60, Math.max(...rows.map((row) => String(row[i]).length))));
+  const widths = rows[0].map((_, i) => Math.min(60, rows.reduce((most, row) => Math.max(most, String(row[i]).length), 0)));
   return rows.map((row) => row.map((value, i) => typeof value === "number" ?
     String(value).padStart(widths[i]) : String(value).padEnd(widths[i])).join("  ").trimEnd()).join("\n") + "\n";
 }

@@ -118,12 +118,12 @@ class RecordingSet {
       onDevice: kind.memory === "device" || kind.memory === "shared",
       bytes: unpackChannel(kind.bytes, this.rowTimes.length),
       objects: unpackChannel(kind.objects, this.rowTimes.length) }));
-    this.lives = raw.lives.bytes ? new Lives(raw.lives, raw.lives.bytes, this.rowTimes) : null;
+    this.lives = raw.lives.bytes ? new Lives(raw.lives, raw.lives.bytes, this.rowTimes, data.end) : null;
     this.sites = raw.sites.map((numbers, index) => {
       const site = Object.fromEntries(SITE.map((name, i) => [name, numbers[i]]));
       return Object.assign(site, { index, kind: this.kinds[site.kind],
         frames: data.stack(site.stack), place: data.place(site.place), first: site.first / 1e9,
-        last: site.last / 1e9 });
+        last: site.last / 1e9, allParts: () => this.partsOf(site) });
     });
     this.leaks = raw.leaks.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
     this.held = raw.held.map((leak) => ({ ...leak, site: this.sites[leak.site] }));

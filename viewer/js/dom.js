@@ -87,8 +87,35 @@ export function switchButton(text, title, isOn, change) {
   return Object.assign(button, { show: (now) => button.setAttribute("aria-pressed", String(now)) });
 }
 
+/*
+ * A function that gives the width of a node. It asks the browser when that has changed, and not each
+ * time, for the answer takes a layout of the page. `changed` is called then.
+ */
+export function watchWidth(node, changed) {
+  let width = 0;
+  new ResizeObserver(() => {
+    const before = width;
+    width = node.clientWidth;
+    if (width !== before)
+      changed();
+  }).observe(node);
+  return () => width ||= node.clientWidth;
+}
+
+/* Colours that were asked for; another theme has others. */
+const colors = new Map();
+export function forgetColors() {
+  colors.clear();
+}
+
 /* A colour of the style sheet as the canvas takes it. */
 export function color(name) {
+  if (!colors.has(name))
+    colors.set(name, readColor(name));
+  return colors.get(name);
+}
+
+function readColor(name) {
   const probe = document.getElementById("probe") ||
     document.body.appendChild(el("span", { id: "probe", hidden: true }));
   probe.style.color = `var(--${name})`;

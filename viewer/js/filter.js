@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // filter.js - words that say what to show, as `kind:buffer size>1M place:model.py -thread:7`.
-import { siteWords } from "./stack.js";
+import { plural } from "./format.js";
+import { placeText, siteWords } from "./stack.js";
 
 const SIZES = { "": 1, b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 const SPANS = { "": 1, ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
@@ -24,7 +25,8 @@ function spanOf(word) {
 export const DIMENSIONS = {
   api: { help: "opencl, level zero, cuda …", words: true, of: (site) => site.kind.api },
   kind: { help: "buffer, event, device memory …", words: true, of: (site) => site.kind.name },
-  place: { help: "a part of a function, file or caller", of: (site) => siteWords(site) },
+  place: { help: "a part of a function, file or caller", of: (site) => siteWords(site),
+    exactly: (site) => placeText(site.place) },
   device: { told: "place", help: "a part of the device's name",
     from: (origin, set) => set.data.raw.names[origin.place] },
   process: { told: "process", help: "a pid", whole: true,
@@ -56,7 +58,8 @@ function termOf(text) {
   }
   if (sign !== ":" && sign !== "=")
     return { ...term, error: `${term.name} takes a colon` };
-  term.words = unquoted(rest).toLowerCase().split(",").filter(Boolean);
+  /* commas mean or, but not within quotes */
+  term.words = (rest.match(/(?:"[^"]*"?|[^,"])+/g) || []).map((word) => unquoted(word).toLowerCase()).filter(Boolean);
   return term.words.length ? term : { ...term, error: "nothing after the colon" };
 }
 
@@ -69,11 +72,12 @@ export function filterWords(text) {
   return text.match(/(?:"[^"]*"?|[^\s"])+/g) || [];
 }
 
+/* `=` asks for all of the text, `:` for a part of it. */
 function matchesText(term, text) {
-  const low = text.toLowerCase();
+  const low = unquoted(text).toLowerCase();
   const { whole, words } = term.dimension || {};
   /* a buffer is no sub-buffer */
-  return term.words.some((word) => whole ? low === word : words ? ` ${low}`.includes(` ${word}`) :
+  return term.words.some((word) => whole || term.sign === "=" ? low === word : words ? ` ${low}`.includes(` ${word}`) :
     low.includes(word)) !== term.not;
 }
 
@@ -91,14 +95,16 @@ export class Filter {
 
   /* True for a call site that the words about call sites let through. */
   site(site) {
-    return this.ofSites.every((term) => matchesText(term, term.name ? term.dimension.of(site) :
-      `${site.kind.api} ${site.kind.name} ${siteWords(site)}`));
+    return this.ofSites.every((term) => matchesText(term, !term.name ?
+      `${site.kind.api} ${site.kind.name} ${siteWords(site)}` : (term.sign === "=" && term.dimension.exactly ||
+        term.dimension.of)(site)));
   }
 
-  /* What views of call sites cannot heed. */
-  get beyondSites() {
-    return this.needsLives ? `The page does not have this by ${
-      listed(this.ofOrigins.map((term) => term.name))}: that part of the filter is not applied here.` : "";
+  /* That so many call sites are not known by single resources. */
+  beyondSites(sites) {
+    return this.needsLives && sites ? `The page does not have ${plural(sites, "call site", "call sites")} by ${
+      listed(this.ofOrigins.map((term) => term.name))}: that part of the filter is not applied to ${
+      sites === 1 ? "it" : "them"}.` : "";
   }
 
   /* What is not known of lives over time. */
@@ -132,7 +138,7 @@ export class Filter {
     return {
       origin: (origin) => site(origin.site) && terms.every((term) => term.name === "size" ?
         this.compare(term, sizeIn(set.lives, origin)) : matchesText(term, term.dimension.from(origin, set))),
-      life: lifetimes.length ? (seconds) => lifetimes.every((term) => this.compare(term, seconds)) : null,
+      life: lifetimes.length ? (seconds) => lifetimes.every((term) => this.compare(term, nanoseconds(seconds))) : null,
     };
   }
 
@@ -140,7 +146,7 @@ export class Filter {
   block(block, set, until) {
     return this.site(block.site) && this.ofOrigins.every((term) => term.name === "size" ?
       this.compare(term, block.size) : term.name === "lifetime" ?
-        this.compare(term, Math.min(block.ended, until) - block.born) :
+        this.compare(term, nanoseconds(Math.min(block.ended, until) - block.born)) :
         matchesText(term, term.dimension.from(block, set)));
   }
 
@@ -149,9 +155,25 @@ export class Filter {
   }
 }
 
+/* Differences of times are not what they look like: 2.4 - 1.4 is less than 1. */
+function nanoseconds(seconds) {
+  return Math.round(seconds * 1e9) / 1e9;
+}
+
 /* A size class counts as its smallest size. */
 function sizeIn(lives, { size }) {
   return lives.detail === "size" ? size : size ? 2 ** (size - 1) : 0;
+}
+
+/* The same filter with another word in the place of those about `name`. */
+export function withWord(text, name, word) {
+  const isOther = (one) => !new RegExp(`^${name}[:=]`, "i").test(one);
+  return [...filterWords(text).filter(isOther), word].join(" ");
+}
+
+/* The word that lets one place through, and no other. */
+export function placeWord(place) {
+  return `place="${placeText(place).replace(/"/g, "")}"`;
 }
 
 /* { filter, terms }: filter is null where the text has no word that can be understood. */

@@ -27,6 +27,13 @@ function chip(term, index) {
       on: { click: () => state.set({ filter: words.filter((_, i) => i !== index).join(" ") }) } }));
 }
 
+/* A line for a view that no filter applies to; it is there while there is a filter. */
+export function noFilterNote(text) {
+  const note = el("p", { class: "dim small", text, hidden: !chosenFilter() });
+  state.on(["filter"], () => { note.hidden = !chosenFilter(); });
+  return note;
+}
+
 export function filterBar() {
   const input = el("input", { type: "search", id: "filter", value: state.values.filter,
     placeholder: "Filter everything: kind:buffer size>1M place:model.py", title: HELP,

@@ -2,14 +2,16 @@
 // flame.js - the flame graph: of what, in which unit, which way up; zoom, search, one function.
 import { el, section, segmented, switchButton, visible } from "./dom.js";
 import { FlameCanvas } from "./flame_canvas.js";
-import { boxAtPath, boxPath, flameTree, functionOf, functionWords, hasLibraryRuns, layOut,
-  sandwichTrees, warmSearch } from "./flame_tree.js";
+import { FlameTree, boxAtPath, boxPath, functionOf, functionWords, hasLibraryRuns, layOut,
+  sandwichTrees, warmSearch, warmTree } from "./flame_tree.js";
 import { FlameTable } from "./flame_table.js";
 import { chosenFilter } from "./filterbar.js";
-import { formatCount, formatValue } from "./format.js";
+import { formatCount, formatValue, plural } from "./format.js";
 import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
 import { weights } from "./weights.js";
+
+const WIDE_HIT = 24; // pixels: a box that can be read
 
 const MEASURES = [["bytes", "Bytes"], ["objects", "Resources"]];
 
@@ -22,18 +24,18 @@ const modesOf = ({ leaked, unreleased }) => [
 export class Flame {
   /* `more`: what a comparison needs besides. */
   constructor(set, tableState, more = {}) {
-    Object.assign(this, { set, ...more });
+    Object.assign(this, { set, unit: "bytes", ...more });
     this.node = section("flame", "Flame graph");
     this.graph = new FlameCanvas("Flame graph: arrow keys move between boxes, Enter zooms, " +
       "S shows callers and callees, Escape shows all. The functions are also in a table below.",
     { pick: (box, around) => this.pick(box.node, around), leave: () => this.showAll(),
-      point: (box) => this.showDetail(box?.node), words: (node) => this.words(node) });
+      point: (box) => this.showDetail(box?.node), words: (node) => this.words(node),
+      resize: () => this.draw() });
     this.table = new FlameTable(tableState, (fn) => this.showAround(fn));
     this.empty = el("p", { class: "card empty", hidden: true });
     this.note = el("p", { class: "dim small" });
     this.detail = el("p", { class: "readout", aria: { live: "polite" } });
     this.node.append(this.controls(), this.empty, this.graph.node, this.detail, this.note, this.table.node);
-    new ResizeObserver(() => this.graph.width !== this.drawnWidth && this.draw()).observe(this.graph.node);
     this.build();
     this.listen();
   }
@@ -42,7 +44,8 @@ export class Flame {
     const values = state.values;
     this.search = el("input", { type: "search", placeholder: "Search functions and files",
       value: values.search, aria: { label: "Search the flame graph" },
-      on: { input: () => state.set({ search: this.search.value }, { passing: true }) } });
+      on: { input: () => state.set({ search: this.search.value }, { passing: true }),
+        keydown: (event) => event.key === "Enter" && this.toHit(event.shiftKey ? -1 : 1) } });
     this.matched = el("span", { class: "dim", aria: { live: "polite" } });
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
       on: { click: () => this.showAll() } });
@@ -80,6 +83,7 @@ export class Flame {
     state.on(["search"], () => {
       if (this.search.value !== state.values.search)
         this.search.value = state.values.search;
+      this.hit = null;
       this.find();
     });
   }
@@ -98,17 +102,20 @@ export class Flame {
     return this.set.raw.unreleased ? this.choices[0][0] : "total";
   }
 
-  get unit() {
-    const { raw } = this.set, isFirst = this.mode === this.choices[0][0];
-    return state.values.measure || (raw.unreleased && isFirst && !raw.unreleased_bytes ? "objects" :
-      raw.created_bytes ? "bytes" : "objects");
+  /* In bytes, unless nothing of these has any; `lists` of stacks and rests. */
+  chooseUnit(...lists) {
+    const all = lists.flat(), hasAny = (field) => all.some((one) => one[field]);
+    this.unit = state.values.measure || (hasAny("bytes") || (!hasAny("count") && this.set.raw.created_bytes) ?
+      "bytes" : "objects");
+    return this.unit === "bytes" ? "bytes" : "count";
   }
 
   /* A stack's weight: what is there, and where two moments are compared, what went. */
   weighted() {
     const selection = this.mode === "chosen" ? state.chosen : { what: this.mode };
     const { stacks, rest, note } = weights(this.set, selection, chosenFilter()), entries = [];
-    const field = this.unit === "bytes" ? "bytes" : "count";
+    const field = this.chooseUnit(stacks, rest);
+    this.hasOther = stacks.length > 0;
     const add = (value, more) => value && entries.push({ ...more, value: Math.max(value, 0), old: Math.max(-value, 0) });
     for (const stack of stacks)
       add(stack[field], { site: stack.site, frames: stack.frames });
@@ -129,7 +136,7 @@ export class Flame {
     const how = { inverted: values.inverted, libraries: values.libraries, isDiff: this.isDiff };
     this.differs = differs;
     this.note.textContent = note;
-    this.root = flameTree(entries, how);
+    this.root = this.treeFor(how).weigh(entries);
     const fn = functionOf(values.fn);
     this.sandwich = fn ? sandwichTrees(entries, fn, how) : null;
     if (!this.sandwich?.callees)
@@ -143,6 +150,17 @@ export class Flame {
     this.libraries.show(values.libraries);
     this.libraries.hidden = !hasLibraryRuns(entries);
     this.nameChosen();
+  }
+
+  /* One for each way of looking at the stacks. */
+  treeFor(how) {
+    const key = `${how.inverted} ${how.libraries}`;
+    this.trees ||= new Map();
+    if (!this.trees.has(key)) {
+      this.trees.set(key, new FlameTree(how));
+      warmTree(this.trees.get(key), weights(this.set, { what: "total" }).stacks);
+    }
+    return this.trees.get(key);
   }
 
   /* The box that is zoomed to: in newer data too, as far as there is one. */
@@ -181,21 +199,20 @@ export class Flame {
   }
 
   draw() {
-    const isEmpty = !this.root.size, width = this.node.clientWidth;
-    if (!width)
-      return;
+    const isEmpty = !this.root.size;
     this.empty.hidden = !isEmpty;
     this.graph.node.hidden = isEmpty;
+    if (!isEmpty && !this.graph.width)
+      return;
     this.around.hidden = isEmpty || !!this.sandwich || !this.focus.fn;
     this.reset.hidden = !this.sandwich && this.focus === this.root;
-    this.drawnWidth = this.graph.width;
+    this.graph.search = this.mark();
     if (isEmpty) {
       this.empty.textContent = this.emptyText();
       this.graph.show([], 0, false);
     } else {
       this.graph.show(...this.boxes(), this.differs);
     }
-    this.find();
     this.showDetail(isEmpty ? null : this.focus);
   }
 
@@ -224,16 +241,53 @@ export class Flame {
 
   emptyText() {
     const { mode, unit } = this;
+    if (this.hasOther)
+      return "These resources have no bytes: choose Resources.";
+    if (chosenFilter())
+      return "Nothing that the filter lets through.";
     if (mode === "leaked" || mode === "live")
-      return this.set.raw.unreleased ? "These resources have no bytes: choose Resources." :
-        "Nothing leaked.";
+      return "Nothing leaked.";
     if (mode === "chosen")
       return state.values.range ? "Nothing of this in the selected range." : "Nothing was alive at this moment.";
     return unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
   }
 
-  /* Marks what a search finds, without laying anything out again; nested hits count once. */
+  /* A search lays nothing out again. */
   find() {
+    this.graph.search = this.mark();
+    this.graph.paint();
+  }
+
+  /* Boxes that the search found, in the order of the graph. */
+  hits() {
+    const found = [], visit = (node) => {
+      if (node.foundBy === this.graph.search)
+        found.push(node);
+      node.sorted.forEach(visit);
+    };
+    (this.sandwich ? [this.sandwich.callers, this.sandwich.callees] : [this.root]).forEach((root) =>
+      root.sorted.forEach(visit));
+    return found;
+  }
+
+  /* To the next or previous box that the search found; to what it is part of, if it has no room. */
+  toHit(direction) {
+    const found = this.graph.search ? this.hits() : [];
+    if (!found.length)
+      return;
+    const at = found.indexOf(this.hit) + direction;
+    this.hit = found[this.hit ? (at + found.length) % found.length : 0];
+    const isWide = () => this.graph.boxes.some((box) => box.node === this.hit && box.share * this.graph.width >= WIDE_HIT);
+    if (!this.sandwich && !isWide())
+      state.set({ box: boxPath(this.hit).join(".") }, { passing: true });
+    const box = this.graph.boxes.find(({ node }) => node === this.hit);
+    if (box)
+      this.graph.setCursor(box);
+    this.matched.textContent = `${formatCount(found.indexOf(this.hit) + 1)} of ${formatCount(found.length)}, ${this.share}`;
+  }
+
+  /* Marks what the search finds, by the number that is returned; nested hits count once. */
+  mark() {
     const wanted = state.values.search.trim().toLowerCase();
     const search = wanted ? this.searches = (this.searches || 0) + 1 : 0;
     let sum = 0, count = 0;
@@ -245,17 +299,17 @@ export class Flame {
         sum += counted ? 0 : node.size;
       }
       for (const child of node.children.values())
-        visit(child, counted || isHit);
+        if (child.isShown)
+          visit(child, counted || isHit);
     };
-    const tops = this.sandwich ? [this.sandwich.callees] : [...this.root.children.values()];
+    const tops = this.sandwich ? [this.sandwich.callees] : this.root.sorted;
     if (wanted)
       tops.forEach((node) => visit(node, false));
     if (wanted && this.sandwich)
-      [...this.sandwich.callers.children.values()].forEach((node) => visit(node, true));
-    this.matched.textContent = !wanted ? "" : !count ? "no match" :
-      `${formatCount(sum / (this.sandwich?.callees || this.root).size * 100, 1)} % matched`;
-    this.graph.search = search;
-    this.graph.paint();
+      this.sandwich.callers.sorted.forEach((node) => visit(node, true));
+    this.share = `${formatCount(sum / (this.sandwich?.callees || this.root).size * 100, 1)} % matched`;
+    this.matched.textContent = !wanted ? "" : !count ? "no match" : `${this.share} in ${plural(count, "box", "boxes")}`;
+    return search;
   }
 
   valueText({ value, old }) {

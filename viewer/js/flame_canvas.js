@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // flame_canvas.js - boxes of a flame graph painted on a canvas: mouse, keyboard cursor, pictures.
-import { color, el, mix, svg, visible } from "./dom.js";
+import { color, el, mix, svg, visible, watchWidth } from "./dom.js";
 import { kindColor } from "./charts.js";
 
 const ROW = 22, FONT = 12, HUES = 5;
@@ -16,7 +16,7 @@ function hueOf(name) {
 export const boxText = (node) => visible(node.at ? `${node.name}: ${node.at}` : node.name);
 
 export class FlameCanvas {
-  /* `on`: pick(box), point(box or null), leave(): Escape; `label`: for screen readers. */
+  /* `on`: pick(box), point(box or null), leave(): Escape, resize(); `label`: for screen readers. */
   constructor(label, on) {
     Object.assign(this, { on, boxes: [], rows: 0, cursor: null, search: 0, differs: false });
     this.canvas = el("canvas", { tabIndex: 0, role: "group", aria: { label, roledescription: "flame graph" },
@@ -24,10 +24,11 @@ export class FlameCanvas {
         click: (event) => this.click(event), mousemove: (event) => this.move(event),
         mouseleave: () => this.on.point(this.cursor) } });
     this.node = el("div", { class: "flame" }, this.canvas);
+    this.measure = watchWidth(this.node, () => this.on.resize());
   }
 
   get width() {
-    return this.node.clientWidth;
+    return this.measure();
   }
 
   /* `boxes` as of layOut, with `row` from the top; the cursor stays on the same box. */
@@ -35,10 +36,9 @@ export class FlameCanvas {
     const kept = this.cursor && boxes.find((box) => box.node === this.cursor.node);
     Object.assign(this, { boxes, rows, differs, cursor: kept || null });
     this.byRow = Array.from({ length: rows }, () => []);
+    /* from the left, as they were laid out */
     for (const box of boxes)
       this.byRow[box.row].push(box);
-    for (const row of this.byRow)
-      row.sort((a, b) => a.left - b.left);
     this.canvas.boxes = boxes;
     this.inks = this.readInks();
     /* a search repaints often: boxes of one colour together, asked for once */
@@ -69,7 +69,9 @@ export class FlameCanvas {
         inks.kinds.set(index, mix(kindColor(index), inks.paper, 0.42));
       return inks.kinds.get(index);
     }
-    return node.library ? inks.library : inks.hues[hueOf(node.name)];
+    if (node.hue < 0)
+      node.hue = hueOf(node.name);
+    return node.library ? inks.library : inks.hues[node.hue];
   }
 
   /* Grown red, shrunk blue, by how much of the box that is. */
@@ -111,7 +113,7 @@ export class FlameCanvas {
     this.paintNarrow(ctx, width);
     this.paintBoxes(ctx, width);
     this.paintNames(ctx, width);
-    if (this.cursor && document.activeElement === this.canvas) {
+    if (this.cursor && (document.activeElement === this.canvas || this.isHit(this.cursor))) {
       const { left, share, row } = this.cursor;
       ctx.globalAlpha = 1;
       ctx.strokeStyle = inks.accent;

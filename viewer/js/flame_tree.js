@@ -60,35 +60,73 @@ export function stackKey(frames, kind) {
   return stepsOf(frames, { libraries: true, isDiff: true }).map((step) => step.key).join() + kind.key;
 }
 
+const NO_CHILDREN = new Map();
+
+/* A box of a tree, with what the latest weighing of that tree made of it. */
 class FlameNode {
-  constructor(step, parent) {
-    Object.assign(this, { name: step.name, place: step.place, whole: step.whole || "", fn: step.fn || 0,
-      library: !!step.library, folded: step.folded || 0, kind: step.kind || null, at: step.at || "",
-      parent, depth: parent ? parent.depth + 1 : 0, value: 0, old: 0, size: 0,
-      children: new Map(), lines: null, words: "", foundBy: 0 });
+  constructor(step, parent, tree) {
+    Object.assign(this, { name: step.name, place: step.place, fn: step.fn || 0, library: !!step.library,
+      kind: step.kind || null, parent, tree, depth: parent ? parent.depth + 1 : 0, children: NO_CHILDREN,
+      weighing: 0, value: 0, old: 0, size: 0, whole: "", folded: 0, at: "", lines: null, words: "", ordered: null,
+      foundBy: 0, hue: -1 });
   }
 
   child(step) {
-    let node = this.children.get(step.key);
-    if (!node) {
-      node = new FlameNode(step, this);
-      this.children.set(step.key, node);
-      return node;
-    }
+    if (this.children === NO_CHILDREN)
+      this.children = new Map();
+    if (!this.children.has(step.key))
+      this.children.set(step.key, new FlameNode(step, this, this.tree));
+    return this.children.get(step.key);
+  }
+
+  /* False for boxes that the latest weighing has nothing of. */
+  get isShown() {
+    return this.weighing === this.tree.weighing;
+  }
+
+  add(step, entry) {
+    if (this.isShown)
+      this.merge(step);
+    else
+      this.begin(step);
+    this.value += entry.value;
+    this.old += entry.old || 0;
+    this.size += Math.max(entry.value, entry.old || 0);
+    if (step.line)
+      (this.lines ||= new Set()).add(step.line);
+  }
+
+  /* The first of a weighing: nothing of the one before counts. */
+  begin(step) {
+    const whole = step.whole || "";
+    if (this.lines || this.whole !== whole)
+      this.words = "";
+    this.weighing = this.tree.weighing;
+    this.whole = whole;
+    this.folded = step.folded || 0;
+    this.at = step.at || "";
+    this.value = this.old = this.size = 0;
+    this.ordered = null;
+    this.lines?.clear();
+  }
+
+  merge(step) {
     /* instances of a template are one box; so are the ways through a library */
-    if (step.whole && node.whole !== step.whole)
-      node.whole = node.name;
-    if (step.folded > node.folded)
-      node.folded = step.folded;
+    if (step.whole && this.whole !== step.whole) {
+      this.whole = this.name;
+      this.words = "";
+    }
+    if (step.folded > this.folded)
+      this.folded = step.folded;
     /* a tip of several places names none of them */
-    if (step.at !== undefined && node.at !== step.at)
-      node.at = "";
-    return node;
+    if (step.at !== undefined && this.at !== step.at)
+      this.at = "";
   }
 
   /* The widest first. */
   get sorted() {
-    return this.ordered ||= [...this.children.values()].sort((a, b) => b.size - a.size);
+    return this.ordered ||= [...this.children.values()].filter((child) => child.isShown)
+      .sort((a, b) => b.size - a.size);
   }
 
   get where() {
@@ -103,50 +141,77 @@ class FlameNode {
   }
 }
 
-function addPath(root, steps, entry) {
-  let at = root;
-  const add = () => {
-    at.value += entry.value;
-    at.old += entry.old || 0;
-    at.size += Math.max(entry.value, entry.old || 0);
-  };
-  add();
-  for (const step of steps) {
-    at = at.child(step);
-    add();
-    if (step.line)
-      (at.lines ||= new Set()).add(step.line);
-  }
-}
-
 const tipOf = ({ site }, withPlace) => ({ name: site.kind.name, place: site.kind.api, kind: site.kind,
   at: withPlace ? placeText(site.place) : "", key: numberOf(`kind\n${site.kind.key}`) });
 
-/* `inverted`: the kind and the innermost frame first; otherwise the outermost, the kind last. */
-export function flameTree(entries, how) {
-  const { inverted } = how;
-  const root = new FlameNode({ name: "all", place: "" }, null);
-  for (const entry of entries) {
-    if (!entry.site) {
-      addPath(root, [{ name: entry.name, place: "", key: numberOf(`rest\n${entry.name}`) }], entry);
-      continue;
-    }
-    const steps = stepsOf(entry.frames, how), tip = tipOf(entry, !inverted);
-    addPath(root, inverted ? [tip, ...steps] : [...steps].reverse().concat(tip), entry);
+/*
+ * Boxes of all stacks that were weighed so far: another selection finds most of its boxes here, and
+ * only their numbers are new. `how.inverted`: the kind and the innermost frame first; otherwise the
+ * outermost, the kind last.
+ */
+export class FlameTree {
+  constructor(how) {
+    Object.assign(this, { how, weighing: 0, paths: new Map() });
+    this.root = new FlameNode({ name: "all", place: "" }, null, this);
   }
-  return root;
+
+  /* The root, with what these stacks add up to. */
+  weigh(entries) {
+    this.weighing++;
+    this.root.begin({});
+    for (const entry of entries) {
+      const { steps, nodes } = this.pathOf(entry);
+      this.root.add({}, entry);
+      for (let i = 0; i < nodes.length; i++)
+        nodes[i].add(steps[i], entry);
+    }
+    return this.root;
+  }
+
+  pathOf(entry) {
+    const { frames, site } = entry;
+    if (!site)
+      return this.pathAlong([{ name: entry.name, place: "", key: numberOf(`rest\n${entry.name}`) }]);
+    if (!this.paths.has(frames))
+      this.paths.set(frames, new Map());
+    const ofSites = this.paths.get(frames);
+    if (!ofSites.has(site))
+      ofSites.set(site, this.pathAlong(this.stepsTo(entry)));
+    return ofSites.get(site);
+  }
+
+  stepsTo(entry) {
+    const { inverted } = this.how, steps = stepsOf(entry.frames, this.how), tip = tipOf(entry, !inverted);
+    return inverted ? [tip, ...steps] : [...steps].reverse().concat(tip);
+  }
+
+  pathAlong(steps) {
+    let at = this.root;
+    return { steps, nodes: steps.map((step) => at = at.child(step)) };
+  }
 }
 
 /* The callers and the callees of a function, by the outermost call of each stack. */
 export function sandwichTrees(entries, fn, how) {
+  const tree = { weighing: 1 };
   let callers = null, callees = null;
+  const addPath = (root, steps, entry) => {
+    let at = root;
+    root.add({ whole: root.whole }, entry);
+    for (const step of steps)
+      (at = at.child(step)).add(step, entry);
+  };
   for (const entry of entries) {
     const steps = entry.site ? stepsOf(entry.frames, how) : [];
     const at = steps.findLastIndex((step) => step.fn === fn);
     if (at < 0)
       continue;
-    callers ||= new FlameNode({ ...steps[at], place: steps[at].path }, null);
-    callees ||= new FlameNode({ ...steps[at], place: steps[at].path }, null);
+    if (!callers) {
+      const middle = { ...steps[at], place: steps[at].path };
+      [callers, callees] = [new FlameNode(middle, null, tree), new FlameNode(middle, null, tree)];
+      callers.begin(middle);
+      callees.begin(middle);
+    }
     addPath(callers, steps.slice(at + 1), entry);
     addPath(callees, steps.slice(0, at).reverse().concat(tipOf(entry, true)), entry);
   }
@@ -169,7 +234,7 @@ export function boxPath(node) {
 export function boxAtPath(root, path) {
   let at = root;
   for (const word of path) {
-    const next = [...at.children.values()].find((child) => boxWord(child) === word);
+    const next = at.sorted.find((child) => boxWord(child) === word);
     if (!next)
       break;
     at = next;
@@ -187,10 +252,27 @@ export function warmSearch(root) {
   requestIdleCallback(() => {
     const visit = (node) => {
       node.searched.includes("\n");
-      node.children.forEach(visit);
+      for (const child of node.children.values())
+        if (child.isShown)
+          visit(child);
     };
     visit(root);
   });
+}
+
+/* Makes the boxes of these stacks, so that the first range finds them. */
+export function warmTree(tree, entries) {
+  const rest = entries[Symbol.iterator]();
+  const go = (deadline) => {
+    for (let next = rest.next(); !next.done; next = rest.next()) {
+      tree.pathOf(next.value);
+      if (deadline.timeRemaining() < 1) {
+        requestIdleCallback(go);
+        return;
+      }
+    }
+  };
+  requestIdleCallback(go);
 }
 
 /* Every function once: what it and its callees created, and what it created itself. */

@@ -70,12 +70,13 @@ export function headerContent(data, { pid, pick, tools, live }) {
   el("p", { class: "facts", text: facts.join("  ·  ") }), gapList(gapsOf(data))];
 }
 
+const GAPS_SHOWN = 6;
+
 function gapList(gaps) {
-  const shown = gaps.slice(0, 6);
-  if (gaps.length > shown.length)
-    shown.push(["warn", `${gaps.length - shown.length} more gaps`]);
-  return shown.length ? el("ul", { class: "gaps" }, shown.map(([how, text]) =>
-    el("li", { class: how, text }))) : null;
+  const line = ([how, text]) => el("li", { class: how, text }), more = gaps.slice(GAPS_SHOWN);
+  return gaps.length ? el("ul", { class: "gaps" }, gaps.slice(0, GAPS_SHOWN).map(line), more.length ?
+    el("li", { class: "warn" }, el("details", {}, el("summary", { text: plural(more.length, "more gap", "more gaps") }),
+      el("ul", { class: "gaps" }, more.map(line)))) : null) : null;
 }
 
 function processPicker(data, chosen, pick) {
@@ -85,13 +86,15 @@ function processPicker(data, chosen, pick) {
     const process = data.raw.recording.processes.find((one) => one.pid === pid);
     return `pid ${pid}  ${(process?.program || "").split("/").pop().slice(0, 40)}`;
   };
+  const hasSet = new Set(data.raw.sets.map((set) => set.pid));
+  const others = [...new Set(data.raw.recording.processes.map((one) => one.pid))].filter((pid) => !hasSet.has(pid));
   const picker = el("select", { id: "process", aria: { label: "Process" },
-    on: { change: () => pick(Number(picker.value)) } },
+    on: { change: () => pick(Number(picker.value), hasSet.has(Number(picker.value))) } },
   data.raw.sets.map((set) => el("option", { value: String(set.pid), selected: set.pid === chosen,
     text: set.pid ? name(set.pid) : "All processes" })));
-  if (data.raw.processes_left_out)
-    picker.append(el("option", { disabled: true,
-      text: `${data.raw.processes_left_out} more: gputrack html --pid` }));
+  if (data.raw.processes_left_out && others.length)
+    picker.append(el("optgroup", { label: "by the filter" }, others.map((pid) =>
+      el("option", { value: String(pid), text: name(pid) }))));
   return picker;
 }
 

@@ -7,13 +7,16 @@ const KEYS = [
   ["everywhere", "?", "this list"],
   ["", "/", "search the flame graph"],
   ["", "1 to 9", "go to a section"],
-  ["", "D", "dark or light"],
+  ["", "W S A D", "zoom the timeline in, out, move it"],
+  ["", "F", "zoom to the selected range"],
+  ["", "T", "dark or light"],
   ["timeline", "← →", "previous, next change"],
   ["", "shift ← →", "select a range, move its end"],
   ["", ", .", "earlier, later"],
   ["", "+ − 0", "zoom in, out, show all"],
   ["", "P", "the peak"],
   ["", "Escape", "no range"],
+  ["search", "Enter, shift Enter", "next, previous box that is found"],
   ["flame graph", "← → ↑ ↓", "move between boxes"],
   ["", "Enter", "zoom to a box"],
   ["", "S, shift Enter", "callers and callees of the box's function"],
@@ -25,7 +28,7 @@ const KEYS = [
   ["", "V, shift V", "zoom in, out upwards"],
   ["", ", .", "earlier, later"],
   ["", "Page Up, Page Down", "higher, lower"],
-  ["", "A", "by age or by address"],
+  ["", "O", "by age or by address"],
   ["", "Escape", "show all"],
   ["tables", "↑ ↓ Enter", "move between rows, open one"],
 ];
@@ -54,7 +57,9 @@ export function keysButton() {
 /* Keys that need no focus; none while the reader types. */
 export function listenToKeys() {
   const acts = { "?": showKeys, "/": () => document.querySelector("#flame input")?.focus(),
-    d: () => document.getElementById("theme")?.click() };
+    t: () => document.getElementById("theme")?.click() };
+  for (const key of "wasdf")
+    acts[key] = () => document.querySelector("#timeline .chart")?.dispatchEvent(new KeyboardEvent("keydown", { key }));
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, dialog");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey)

@@ -5,6 +5,7 @@ import { formatBytes, formatCount, formatTime, plural } from "./format.js";
 import { fatesOf } from "./header.js";
 import { placeLine, placeText, siteStack, siteWords, stackList } from "./stack.js";
 import { Table } from "./table.js";
+import { siteWeights } from "./weights.js";
 
 function openedLeak(set, leak) {
   const { site } = leak, facts = [];
@@ -111,12 +112,28 @@ const leakColumns = (raw, has_fates) => [
     cell: (l) => placeLine(l.site.place) },
 ];
 
+/* With what a filter leaves of each; of a site whose resources have several fates, that is not known. */
+function filteredLeaks(set, leaks, filter) {
+  const rows = leaks.filter(({ site }) => filter.site(site)), rowsOf = new Map();
+  if (!filter.needsLives)
+    return { rows, note: "" };
+  const { sites, note } = siteWeights(set, { what: "live" }, filter);
+  const left = new Map(sites.map((one) => [one.site, one]));
+  for (const { site } of rows)
+    rowsOf.set(site, (rowsOf.get(site) || 0) + 1);
+  const isTold = ({ site, count }) => rowsOf.get(site) === 1 && site.unreleased === count;
+  return { rows: rows.flatMap((leak) => !isTold(leak) ? [leak] : left.has(leak.site) ?
+    [{ ...leak, bytes: left.get(leak.site).bytes, count: left.get(leak.site).count }] : []),
+  note: [note, filter.beyondSites([...new Set(rows.filter((leak) => !isTold(leak)).map(({ site }) => site))].length)]
+    .filter(Boolean).join(" ") };
+}
+
 function leakTable(title, set, leaks, state, has_fates = false) {
   const words = new Map();
   return new Table(title, leakColumns(set.raw, has_fates), leaks, state, {
     key: (leak) => `${leak.site.stack}:${leak.site.kind.index}:${leak.fate}`,
     open: (leak) => openedLeak(set, leak),
-    siteOf: (leak) => leak.site,
+    filtered: (filter) => filteredLeaks(set, leaks, filter),
     words: (leak) => {
       if (!words.has(leak))
         words.set(leak, [leak.function, leak.site.kind.name, leak.site.kind.api,

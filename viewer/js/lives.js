@@ -41,17 +41,20 @@ export class Columns {
   }
 }
 
+/* A filter that lets all lives through. */
+export const EVERYTHING = { origin: () => true, life: null };
+
 /* What a range has of an origin, in the order of the columns below; see Lives.range. */
 const RANGE_PARTS = ["left", "freed", "allocated"];
 const COLUMNS = 2 * RANGE_PARTS.length; // bytes and count of each
 
 export class Lives {
-  /* `rowTimes`: when the rows of the recording end. */
-  constructor(raw, bytes, rowTimes) {
+  /* `rowTimes`: when the rows of the recording end; `end`: when it ends itself. */
+  constructor(raw, bytes, rowTimes, end) {
     const columns = new Columns(bytes), count = raw.origins;
     const table = ORIGIN.map(() => columns.read(count));
     const born = columns.read(raw.cells), ended = columns.read(raw.cells);
-    Object.assign(this, { detail: raw.detail, told: new Set(TOLD[raw.detail]), shift: raw.shift,
+    Object.assign(this, { end, detail: raw.detail, told: new Set(TOLD[raw.detail]), shift: raw.shift,
       rows: rowTimes.length, counts: columns.read(raw.cells), bytes: columns.read(raw.cells),
       born: new Uint16Array(raw.cells), ended: new Uint16Array(raw.cells) });
     const steps = Math.ceil(rowTimes.length / 2 ** raw.shift);
@@ -162,38 +165,49 @@ export class Lives {
     }
   }
 
+  /*
+   * Calls `each(origin, sums, at)` for each origin with anything in a range: from `at` on, `sums` has
+   * bytes and count of what it left, freed and allocated.
+   */
+  eachInRange(from, to, keeps, each) {
+    const sums = this.range(from <= 0 ? -1 : this.stepAt(from), this.stepAt(to), keeps?.life);
+    for (let o = 0, at = 0; o < this.origins.length; o++, at += COLUMNS)
+      if ((sums[at + 1] || sums[at + 3] || sums[at + 5] || sums[at] || sums[at + 2] || sums[at + 4]) &&
+        (!keeps || keeps.origin(this.origins[o])))
+        each(this.origins[o], sums, at);
+  }
+
   /* Seconds, to a step; of what was never released, until the end. */
   lifetime(cell) {
-    const until = this.ended[cell] === NEVER ? this.times.length - 1 : this.ended[cell];
-    return this.times[until] - this.times[this.born[cell]];
+    const until = this.ended[cell] === NEVER ? this.end : this.times[this.ended[cell]];
+    return until - this.times[this.born[cell]];
   }
 
-  /* What a call site held at the end of each step. */
-  track(site) {
-    const bytes = new Float64Array(this.times.length), counts = new Float64Array(this.times.length);
-    this.spans ||= this.spansOfSites();
-    const [first, end] = this.spans.get(site) || [0, 0];
-    for (let i = first; i < end; i++) {
-      bytes[this.born[i]] += this.bytes[i];
-      counts[this.born[i]] += this.counts[i];
-      if (this.ended[i] !== NEVER) {
-        bytes[this.ended[i]] -= this.bytes[i];
-        counts[this.ended[i]] -= this.counts[i];
-      }
-    }
-    for (let i = 1; i < bytes.length; i++) {
-      bytes[i] += bytes[i - 1];
-      counts[i] += counts[i - 1];
-    }
-    return { bytes, counts };
+  /* What a call site held at the end of each step; `keeps` is null, or a filter. */
+  track(site, keeps = null) {
+    this.bySite ||= this.originsBySite();
+    return this.series(keeps || EVERYTHING, 1, () => 0, this.bySite.get(site) || [])[0];
   }
 
-  /* Bytes and counts at the end of each step, by `group(site)`: a small number, or -1 for none. */
-  series(keeps, groups, group) {
+  originsBySite() {
+    const bySite = new Map();
+    for (const origin of this.origins) {
+      if (!bySite.has(origin.site))
+        bySite.set(origin.site, []);
+      bySite.get(origin.site).push(origin);
+    }
+    return bySite;
+  }
+
+  /*
+   * Bytes and counts at the end of each step, by `group(site)`: a small number, or -1 for none. There
+   * is one more row than steps.
+   */
+  series(keeps, groups, group, origins = this.origins) {
     const empty = () => ({ bytes: new Float64Array(this.times.length + 1),
       counts: new Float64Array(this.times.length + 1) });
     const series = Array.from({ length: groups }, empty);
-    for (const origin of this.origins) {
+    for (const origin of origins) {
       const into = series[group(origin.site)];
       if (into && keeps.origin(origin))
         for (let i = origin.first; i < origin.end; i++)
@@ -211,13 +225,5 @@ export class Lives {
         counts[i] += counts[i - 1];
       }
     return series;
-  }
-
-  /* By call site: its first cell, and the one after its last. */
-  spansOfSites() {
-    const spans = new Map();
-    for (const { site, first, end } of this.origins)
-      spans.set(site, [spans.get(site)?.[0] ?? first, end]);
-    return spans;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // main.js - puts the page together, and again when its data changes.
-import { el, visible } from "./dom.js";
+import { el, forgetColors, visible } from "./dom.js";
 import { Flame } from "./flame.js";
 import { blockView } from "./blocks_view.js";
 import { Moment } from "./moment.js";
@@ -11,6 +11,7 @@ import { charts } from "./charts.js";
 import { compareHeader, drawComparison } from "./compare.js";
 import { copyButton } from "./copy.js";
 import { filterBar } from "./filterbar.js";
+import { withWord } from "./filter.js";
 import { keysButton, listenToKeys } from "./keys.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
@@ -31,7 +32,7 @@ import { isDark, themeButton } from "./theme.js";
 const kept = {
   hiddenKinds: new Set(),
   functions: { ...tableState("total"), isOpen: false },
-  range: tableState("left"),
+  range: tableState("left", 15),
   blocks: { ...tableState("bytes"), isOpen: false },
   leaks: tableState("bytes"),
   held: tableState("bytes"),
@@ -105,7 +106,9 @@ const tools = () => [copyButton("Copy link", "Copies this page's address with ev
 function recordingHeader() {
   const back = several ? recordingOfAll(several.raw) : [];
   return headerContent(data, { pid: state.values.pid, tools: [...back, ...tools()], live: data.live,
-    pick: (pid) => state.set({ pid, zoom: null, at: "peak", range: null }) }).filter(Boolean);
+    /* a process that has no page of its own is a word of the filter */
+    pick: (pid, hasSet) => state.set(hasSet ? { pid, zoom: null, at: "peak", range: null } :
+      { pid: 0, filter: withWord(state.values.filter, "process", `process:${pid}`) }) }).filter(Boolean);
 }
 
 /* Remembers where the reader is typing; returns a function that restores it after a redraw. */
@@ -127,6 +130,7 @@ function draw() {
   const byId = (id) => document.getElementById(id);
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
+  forgetColors();
   state.forget();
   state.on(["recording"], drawChosen);
   state.on(["pid"], draw);

@@ -7,6 +7,8 @@ import { formatBytes, formatTime } from "./format.js";
 import { unzigzag, varints } from "./data.js";
 import { chartButtons } from "./picture.js";
 import { unstacked } from "./chart_svg.js";
+import { noFilterNote } from "./filterbar.js";
+import { drawSelection, followTimeline, shownWindow } from "./window.js";
 
 const MEMORY_HEIGHT = 240;
 /* Memory that nobody has asked for is grey. */
@@ -71,21 +73,24 @@ export function memorySection(set) {
   const host = el("div", { class: "chart", role: "img",
     aria: { label: "Where the device's memory went, over time" } });
   const marks = (chart) => {
+    drawSelection(chart, set);
     if (capacity)
       levelLine(chart, capacity, `capacity ${formatBytes(capacity)}`, true);
     if (out)
       momentLine(chart, memory.time_ns / 1e9, color("bad"), [], "OUT OF MEMORY" +
         (out.asked ? `: ${formatBytes(out.asked)} requested` : ""));
   };
-  let chart;
+  let chart = null;
+  followTimeline(() => chart);
   const draw = () => chart = makeChart(host, { height: MEMORY_HEIGHT, cursor: { show: false },
     series: [{}, ...memory.parts.map((part) => ({ label: part.name, paths: steps, width: 0,
       points: { show: false }, stroke: partColor(part), fill: mixed(partColor(part)) })).reverse()],
-    scales: { x: { time: false, range: () => [0, Math.max(set.end, 1e-6)] },
+    scales: { x: { time: false, range: () => shownWindow(set) },
       y: { range: (chart, low, high) => fromZero(chart, low, Math.max(high ?? 0, capacity)) } },
     axes: [timeAxis(), valueAxis("bytes")], hooks: { draw: [marks] } }, data);
   node.querySelector(".section-head").append(chartButtons("device memory", () => chart,
     () => unstacked(data, memory.parts.length)));
-  node.append(host, partTable(memory, out ? "when memory ran out" : "at its highest"));
+  node.append(host, partTable(memory, out ? "when memory ran out" : "at its highest"),
+    noFilterNote("The filter does not apply to the device's memory as a whole."));
   return { node, draw };
 }

@@ -7,6 +7,7 @@ import { formatBytes, formatCount, formatKind, formatTime, plural } from "./form
 import { placeLine, placeText, siteStack } from "./stack.js";
 import { pictureButtons } from "./picture.js";
 import { state } from "./state.js";
+import { rowsSvg } from "./table_svg.js";
 
 const SHOWN = 12, MORE = 200, NOTHING = { bytes: 0, count: 0 };
 
@@ -46,7 +47,9 @@ export class Moment {
     this.node.replaceChildren(
       el("div", { class: "section-head" }, el("h3", { text: peak ?
         `At the peak, ${formatTime(now.time, 1e-4)}` : `Alive at ${formatTime(time, 1e-4)}` }),
-      pictureButtons("moment", { rows: () => this.rows(now.sites, left) })),
+      pictureButtons("moment", { rows: () => this.rows(now.sites, left),
+        svg: () => rowsSvg(this.node.querySelector("h3").textContent, this.rows(now.sites.slice(0, this.shown),
+          now.sites.length > this.shown ? NOTHING : left)) })),
       el("p", { class: "sum" }, el("strong", { text: formatBytes(device) }),
         " of device memory", host ? `, ${formatBytes(host)} of host memory` : "",
         `, ${plural(count, "resource", "resources")}`),

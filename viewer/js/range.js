@@ -7,13 +7,14 @@ import { stepText } from "./moment.js";
 import { placeLine, placeText, siteStack, siteWords } from "./stack.js";
 import { state } from "./state.js";
 import { Table } from "./table.js";
-import { siteWeights } from "./weights.js";
 
 const PARTS = [["left", "Left behind"], ["freed", "Freed"], ["allocated", "Allocated"],
   ["net", "Difference"]];
 const HINTS = { left: "Allocated in this range and alive at its end.",
   freed: "Freed in this range, whenever it was allocated.", allocated: "Allocated in this range.",
   net: "Alive at the end of the range, less what was alive at its start." };
+
+const SUMMED = ["left", "freed", "allocated"]; // as lives.js has them
 
 /* A site that the page does not have stands for all of them. */
 function restSite(set) {
@@ -24,26 +25,25 @@ function restSite(set) {
 
 /* [{ site, left, freed, allocated, net }], each { bytes, count }; and their sums. */
 export function rangeRows(set, from, to, filter) {
-  const rows = new Map(), sums = {}, nothing = () => ({ bytes: 0, count: 0 });
-  let note = "";
-  const rowOf = (site) => {
-    if (!rows.has(site))
-      rows.set(site, { site, ...Object.fromEntries(PARTS.map(([part]) => [part, nothing()])) });
-    return rows.get(site);
+  const rows = new Map(), nothing = () => ({ bytes: 0, count: 0 });
+  const rowOf = (site) => ({ site, ...Object.fromEntries(PARTS.map(([part]) => [part, nothing()])) });
+  const all = rowOf(null), other = restSite(set), { sites } = set;
+  const add = (row, sums, at) => {
+    SUMMED.forEach((part, i) => {
+      row[part].bytes += sums[at + 2 * i];
+      row[part].count += sums[at + 2 * i + 1];
+    });
+    row.net.bytes = row.allocated.bytes - row.freed.bytes;
+    row.net.count = row.allocated.count - row.freed.count;
   };
-  const other = restSite(set);
-  for (const [what] of PARTS) {
-    const answer = siteWeights(set, { what, from, to }, filter), sum = sums[what] = nothing();
-    const list = answer.rest.bytes || answer.rest.count ?
-      [...answer.sites, { site: other, ...answer.rest }] : answer.sites;
-    for (const { site, bytes, count } of list) {
-      rowOf(site)[what] = { bytes, count };
-      sum.bytes += bytes;
-      sum.count += count;
-    }
-    note = answer.note;
-  }
-  return { rows: [...rows.values()], sums, note };
+  set.lives.eachInRange(from, to, filter && filter.over(set), (origin, sums, at) => {
+    const site = sites[origin.site] || other;
+    if (!rows.has(site))
+      rows.set(site, rowOf(site));
+    add(rows.get(site), sums, at);
+    add(all, sums, at);
+  });
+  return { rows: [...rows.values()], sums: all, note: filter?.beyondLives(set) ?? "" };
 }
 
 export class RangeView {

@@ -3,7 +3,9 @@
 import { color, el, section } from "./dom.js";
 import { fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
   from "./charts.js";
+import { noFilterNote } from "./filterbar.js";
 import { chartButtons } from "./picture.js";
+import { drawSelection, followTimeline, shownWindow } from "./window.js";
 
 /* [x, value…] of points written as 64-bit numbers. */
 export function unpackTrail(base64, width = 1) {
@@ -45,11 +47,13 @@ function unitChart(set, unit, samples) {
       spanGaps: true }));
   }
   const data = uPlot.join(tables.filter((table) => table[0].length));
-  let chart;
+  let chart = null;
+  followTimeline(() => chart);
   const draw = () => chart = makeChart(host, { height: 220, series, cursor: { y: false },
-    scales: { x: { time: false, range: () => [0, Math.max(set.end, 1e-6)] },
+    scales: { x: { time: false, range: () => shownWindow(set) },
       y: { range: fromZero } },
-    axes: [timeAxis(), valueAxis(unit === "bytes" ? "bytes" : unit)] }, data);
+    axes: [timeAxis(), valueAxis(unit === "bytes" ? "bytes" : unit)],
+    hooks: { draw: [(drawn) => drawSelection(drawn, set)] } }, data);
   return { nodes: [el("div", { class: "section-head" }, legendOf(series.slice(1)),
     chartButtons(`measured ${unit}`.trim(), () => chart)), host], draw };
 }
@@ -65,6 +69,6 @@ export function samplesSection(set) {
   const units = [...new Set(samples.map((sample) => sample.unit || ""))];
   const charts = units.map((unit) => unitChart(set, unit,
     samples.filter((sample) => (sample.unit || "") === unit)));
-  node.append(...charts.flatMap((chart) => chart.nodes));
+  node.append(...charts.flatMap((chart) => chart.nodes), noFilterNote("The filter does not apply to what was measured."));
   return { node, draw: () => charts.forEach((chart) => chart.draw()) };
 }

@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { formatBytes, formatCount } from "./format.js";
 import { placeLine, stackList } from "./stack.js";
+import { state } from "./state.js";
 
 function holderLine(set, holder) {
   return el("li", {}, el("span", { class: "num", text: formatBytes(holder.bytes) }),
@@ -17,7 +18,9 @@ export function shortageBanner(set) {
     return null;
   const holders = short.holders.map((holder) => holderLine(set, holder));
   if (short.more_holders)
-    holders.push(el("li", { class: "dim", text: `and ${formatCount(short.more_holders)} more` }));
+    holders.push(el("li", { class: "dim" }, el("button", { type: "button", class: "tool",
+      text: `and ${formatCount(short.more_holders)} more: show all of that moment`,
+      on: { click: () => state.set({ at: short.time_ns / 1e9, range: null, what: "chosen", view: "timeline" }) } })));
   return el("div", { class: "card shortage", id: "shortage" },
     el("p", {}, el("strong", { text: "OUT OF MEMORY" }), ` ${short.text}`,
       holders.length ? ", held by" : ""),

@@ -4,6 +4,7 @@ import { el, section, svg } from "./dom.js";
 import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";
 import { placeLine, placeText, siteStack, siteWords } from "./stack.js";
 import { Table } from "./table.js";
+import { siteWeights } from "./weights.js";
 
 const WIDE = 120, TALL = 22;
 const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "day"]];
@@ -12,8 +13,8 @@ const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "day"]];
 function pointsOf(set, site) {
   if (!set.lives)
     return null;
-  const track = set.lives.track(site.index), values = site.totalBytes ? track.bytes : track.counts;
-  return Array.from(values, (value, step) => [set.lives.times[step], value]);
+  const track = set.lives.track(site.index, site.keeps), values = site.totalBytes ? track.bytes : track.counts;
+  return Array.from(set.lives.times, (time, step) => [time, values[step]]);
 }
 
 function sparkline(set, site) {
@@ -53,6 +54,18 @@ function riseText(rise) {
     (rise.given_back ? ", released only at the end" : "");
 }
 
+/* Call sites with what a filter leaves of each; `keeps`: the filter, where it is about single resources. */
+function filteredSites(set, filter) {
+  const { sites, note } = siteWeights(set, { what: "total" }, filter);
+  if (!filter.needsLives || !set.lives)
+    return { rows: set.sites.filter((site) => filter.site(site)), note };
+  const keeps = filter.over(set);
+  const left = new Map(siteWeights(set, { what: "moment", to: Infinity }, filter).sites.map((one) => [one.site, one]));
+  return { note, rows: sites.map(({ site, bytes, count }) => ({ ...site, keeps, totalBytes: bytes, created: count,
+    live: left.get(site)?.count ?? 0, liveBytes: left.get(site)?.bytes ?? 0,
+    mostBytes: set.lives.track(site.index, keeps).bytes.reduce((most, value) => Math.max(most, value), 0) })) };
+}
+
 export function sitesSection(set, state) {
   const node = section("sites", "Call sites", "Resources of one kind created at one place.");
   const growth = new Map(set.raw.growth.map((rise) => [set.sites[rise.site], rise]));
@@ -60,9 +73,10 @@ export function sitesSection(set, state) {
   const bytes = (value) => value ? formatBytes(value) : "–";
   const columns = [
     { name: "live", title: "Alive at end", num: true, value: (s) => s.liveBytes || s.live / 1e6,
-      cell: (s) => s.liveBytes ? formatBytes(s.liveBytes) : formatCount(s.live) },
+      cell: (s) => s.liveBytes ? formatBytes(s.liveBytes) : formatCount(s.live),
+      raw: [["Alive at end (bytes)", (s) => s.liveBytes], ["Alive at end (resources)", (s) => s.live]] },
     { name: "most", title: "Peak", num: true, minor: true, value: (s) => s.mostBytes,
-      cell: (s) => bytes(s.mostBytes) },
+      cell: (s) => (s.keeps && s.mostBytes && !set.exact ? "≥ " : "") + bytes(s.mostBytes) },
     { name: "total", title: "Total", num: true, value: (s) => s.totalBytes,
       cell: (s) => bytes(s.totalBytes) },
     { name: "created", title: "Created", num: true, minor: true, value: (s) => s.created,
@@ -77,7 +91,7 @@ export function sitesSection(set, state) {
   ];
   const table = new Table("Call sites", columns, set.sites, state, {
     key: (site) => site.stack + ":" + site.kind.index,
-    siteOf: (site) => site,
+    filtered: (filter) => filteredSites(set, filter),
     open: (site) => el("div", {}, siteStack(site), el("p", { class: "facts",
       text: `${formatCount(site.created)} created from ${formatTime(site.first)} to ` +
         `${formatTime(site.last)}, ${formatCount(site.live)} alive at the end` +

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // stack.js - stacks and places as text on the page.
 import { el } from "./dom.js";
-import { lastPart } from "./format.js";
+import { placeWord, withWord } from "./filter.js";
+import { formatBytes, lastPart, plural } from "./format.js";
+import { state } from "./state.js";
 
 /* A path that is too long for its line keeps its end. */
 function cutStart(where) {
@@ -38,10 +40,31 @@ export function stackList(frames) {
       el("span", { class: "dim", text: " " + lastPart(frame.module) }))));
 }
 
-/* The stack of a call site, whole; the biggest if several lead there. */
+/* What one of several stacks of a place created. */
+function partOfSite({ frames, totalBytes, created }) {
+  return el("div", {}, el("p", { class: "facts", text: (totalBytes ? `${formatBytes(totalBytes)} in ` : "") +
+    plural(created, "resource", "resources") }), stackList(frames));
+}
+
+/* The others are drawn when they are opened. */
+function otherStacks(site) {
+  const node = el("details", { class: "stacks", on: { toggle: () => {
+    const [, ...others] = site.allParts().sort((a, b) => b.totalBytes - a.totalBytes || b.created - a.created);
+    if (node.children.length < 2)
+      node.append(...others.map(partOfSite), site.stackCount > others.length + 1 ? el("p", { class: "dim",
+        text: `${plural(site.stackCount - others.length - 1, "more stack counts", "more stacks count")} as the largest.` }) : "");
+  } } }, el("summary", { text: `the largest of ${site.stackCount} stacks of this place: show the others` }));
+  return node;
+}
+
+/* The stack of a call site, whole; the biggest if several lead there. And the way to see it alone. */
 export function siteStack(site) {
-  return [stackList(site.frames), site.parts.length ? el("p", { class: "facts",
-    text: `the largest of ${site.stackCount} stacks of this place` }) : null];
+  return [stackList(site.frames), site.parts.length ? otherStacks(site) : null, site.place.name ?
+    el("button", { type: "button", class: "tool only", text: "Only this place", title: "Filters every view by this place",
+      on: { click: (event) => {
+        event.stopPropagation();
+        state.set({ filter: withWord(state.values.filter, "place", placeWord(site.place)) });
+      } } }) : null];
 }
 
 /* The text a filter searches. */

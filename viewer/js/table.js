@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 // table.js - tables that can be sorted and filtered, whose rows open.
-import { alignedText, copyButton } from "./copy.js";
 import { el } from "./dom.js";
 import { chosenFilter } from "./filterbar.js";
 import { formatCount } from "./format.js";
-import { saveCsv } from "./picture.js";
+import { pictureButtons } from "./picture.js";
 import { listen } from "./state.js";
+import { tableSvg } from "./table_svg.js";
 
 const STEP = 50;
 
 /*
  * `columns`: { name, title, num, value(row), cell(row), minor, raw }; raw: what is copied instead of
  * the value it is sorted by, [[title, value(row)]…]. `words(row)` is what the table's filter
- * looks through, `open(row)` what an opened row shows, `siteOf(row)` the call site that the filter of
- * the page judges. `state`: sort, down, filter, shown, open.
+ * looks through, `open(row)` what an opened row shows, `filtered(filter)` the rows and a note,
+ * { rows, note }, by the filter of the page. `state`: sort, down, filter, shown, open.
  */
 export class Table {
-  constructor(label, columns, rows, state, { words, open, key, siteOf }) {
-    Object.assign(this, { columns, rows, state, words, open, key, siteOf });
+  constructor(label, columns, rows, state, { words, open, key, filtered = null }) {
+    Object.assign(this, { columns, rows, state, words, open, key, filtered });
     this.filter = el("input", { type: "search", placeholder: `Filter ${label.toLowerCase()}`,
       value: state.filter, aria: { label: `Filter ${label.toLowerCase()}` },
       on: { input: () => this.filterBy(this.filter.value) } });
@@ -29,14 +29,10 @@ export class Table {
       on: { click: () => { state.shown += STEP * 4; this.draw(); } } });
     this.node = el("div", { class: "table" },
       el("div", { class: "controls" }, this.filter, this.count,
-        copyButton("Copy as text", "Copies all rows that the filters show",
-          () => alignedText(this.values())),
-        el("button", { type: "button", class: "tool csv", text: "CSV",
-          title: "Downloads all rows that the filters show, as comma-separated values",
-          on: { click: () => saveCsv(label, () => this.values()) } })),
+        pictureButtons(label.toLowerCase(), { svg: () => this.drawing(label), rows: () => this.values() })),
       el("table", { aria: { label } }, el("thead", {}, el("tr", {}, this.heads)), this.body),
       this.more, this.note);
-    if (siteOf)
+    if (filtered)
       listen(["filter"], () => this.draw());
     this.draw();
   }
@@ -50,7 +46,7 @@ export class Table {
 
   filterBy(text) {
     this.state.filter = text;
-    this.state.shown = STEP;
+    this.state.shown = this.state.step;
     this.draw();
   }
 
@@ -61,11 +57,15 @@ export class Table {
     this.draw();
   }
 
+  /* What the filter of the page lets through. */
+  passed() {
+    const filter = this.filtered && chosenFilter();
+    return filter ? this.filtered(filter) : { rows: this.rows, note: "" };
+  }
+
   sorted() {
     const wanted = this.state.filter.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const filter = this.siteOf && chosenFilter();
-    const rows = this.rows.filter((row) => wanted.every((word) => this.words(row).includes(word)) &&
-      (!filter || filter.site(this.siteOf(row))));
+    const rows = this.passed().rows.filter((row) => wanted.every((word) => this.words(row).includes(word)));
     const column = this.columns.find((one) => one.name === this.state.sort);
     const sign = this.state.down ? -1 : 1;
     if (!column)
@@ -82,6 +82,12 @@ export class Table {
       ...this.sorted().map((row) => columns.map(([, value]) => value(row)))];
   }
 
+  /* The rows that are shown, as they look. */
+  drawing(label) {
+    const rows = this.sorted().slice(0, this.state.shown);
+    return tableSvg(label, this.columns, rows.map((row) => this.columns.map((column) => column.cell(row))));
+  }
+
   draw() {
     const rows = this.sorted(), shown = rows.slice(0, this.state.shown);
     this.columns.forEach((column, i) => this.heads[i].setAttribute("aria-sort",
@@ -93,7 +99,7 @@ export class Table {
       `${formatCount(rows.length)} of ${formatCount(this.rows.length)}`;
     this.more.hidden = shown.length === rows.length;
     this.more.textContent = `Show more of ${formatCount(rows.length - shown.length)}`;
-    this.note.textContent = (this.siteOf && chosenFilter()?.beyondSites) || "";
+    this.note.textContent = this.passed().note;
     this.note.hidden = !this.note.textContent;
   }
 
@@ -144,6 +150,7 @@ export class Table {
   }
 }
 
-export function tableState(sort) {
-  return { sort, down: true, filter: "", shown: STEP, open: new Set() };
+/* `step`: how many rows are shown at first. */
+export function tableState(sort, step = STEP) {
+  return { sort, down: true, filter: "", step, shown: step, open: new Set() };
 }

@@ -2,16 +2,16 @@
 // timeline.js - live bytes and resources over time by kind: zoom, pan, the peak, a chosen moment.
 import { color, el, section, segmented } from "./dom.js";
 import { FAR, fromZero, kindColor, levelLine, makeChart, mixed, momentLine, steps, stepsBack,
-  timeAxis, timeBand, valueAxis } from "./charts.js";
+  timeAxis, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
 import { chosenFilter } from "./filterbar.js";
 import { indexUpTo } from "./data.js";
 import { chartButtons } from "./picture.js";
 import { unstacked } from "./chart_svg.js";
 import { state } from "./state.js";
-import { TimeWindow } from "./window.js";
+import { TimeWindow, drawSelection } from "./window.js";
 
-const HEIGHT = 280;
+const HEIGHT = 280, DRAWN_FROM = 4; // pixels
 
 export class Timeline extends TimeWindow {
   /* `hidden`: kinds that are not shown; it outlives this. */
@@ -22,7 +22,7 @@ export class Timeline extends TimeWindow {
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
       aria: { label: "Live memory and resources over time. Arrow keys move the selected " +
         "moment, Shift and arrows select a range, Escape clears it, plus and minus zoom, " +
-        "comma and full stop pan, 0 shows all, P shows the peak." },
+        "comma and full stop pan, 0 shows all, P shows the peak, F zooms to the range." },
       on: { keydown: (event) => this.key(event) } });
     this.readout = el("p", { class: "readout", aria: { live: "off" } });
     this.legend = el("div", { class: "legend" });
@@ -93,6 +93,8 @@ export class Timeline extends TimeWindow {
     const acts = { "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
       "-": () => this.zoom(2), "0": () => this.setWindow(0, this.set.end),
       p: () => this.pickPeak(), ",": () => this.pan(-0.25), ".": () => this.pan(0.25),
+      w: () => this.zoom(0.5), s: () => this.zoom(2), a: () => this.pan(-0.25), d: () => this.pan(0.25),
+      f: () => state.values.range && this.setWindow(...this.set.lives.around(...state.values.range)),
       Escape: () => state.set({ range: null }),
       ArrowLeft: () => event.shiftKey ? this.stepRange(-1) : this.stepMoment(-1),
       ArrowRight: () => event.shiftKey ? this.stepRange(1) : this.stepMoment(1) };
@@ -263,6 +265,7 @@ export class Timeline extends TimeWindow {
       else
         this.pick(time);
     });
+    chart.over.addEventListener("pointerdown", (event) => event.pointerType === "touch" && this.touch(chart, event));
     chart.over.addEventListener("dblclick", () => this.setWindow(0, this.set.end));
     chart.over.addEventListener("wheel", (event) => {
       if (event.ctrlKey || event.metaKey)
@@ -275,6 +278,27 @@ export class Timeline extends TimeWindow {
     }, { passive: false });
   }
 
+  /* A finger selects a range as the mouse does; up and down, it scrolls the page. */
+  touch(chart, { offsetX, clientX }) {
+    const move = (event) => {
+      const x = Math.min(Math.max(offsetX + event.clientX - clientX, 0), chart.over.clientWidth);
+      chart.setSelect({ left: Math.min(x, offsetX), width: Math.abs(x - offsetX), top: 0,
+        height: chart.over.clientHeight }, false);
+    };
+    const stop = (event) => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", stop);
+      removeEventListener("pointercancel", stop);
+      this.extends = false;
+      if (event.type === "pointerup")
+        this.selected(chart);
+      chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", stop);
+    addEventListener("pointercancel", stop);
+  }
+
   /* The capacity, the peak and the chosen moment. */
   drawMarks(chart) {
     const peak = this.set.raw.peak, { bbox } = chart;
@@ -282,11 +306,7 @@ export class Timeline extends TimeWindow {
     const isEarly = chart.valToPos(peak.time_ns / 1e9, "x", true) < bbox.left + bbox.width / 2;
     if (this.capacity)
       levelLine(chart, this.capacity, this.capacityText, isEarly);
-    if (state.values.range)
-      timeBand(chart, ...(this.set.lives?.around(...state.values.range) ?? state.values.range),
-        color("accent"));
-    else if (state.values.at !== "peak")
-      momentLine(chart, state.values.at, color("accent"), []);
+    drawSelection(chart, this.set);
     if (peak.bytes && !this.filter)
       momentLine(chart, peak.time_ns / 1e9, color("bad"), [4, 3],
         `peak ${formatValue(peak.bytes, "bytes")}`);
@@ -366,21 +386,25 @@ export class Timeline extends TimeWindow {
     this.overview.classList.toggle("whole", !state.values.zoom);
   }
 
+  /* Moves the window; a drag that begins outside of it draws another. */
   dragWindow(event, width) {
     const [from, to] = this.window, perPixel = this.set.end / width;
-    const at = (event.clientX - this.overview.getBoundingClientRect().left) * perPixel;
-    const grip = at >= from && at <= to ? at - from : (to - from) / 2;
+    const timeAt = (now) => (now.clientX - this.overview.getBoundingClientRect().left) * perPixel;
+    const at = timeAt(event), isInside = state.values.zoom && at >= from && at <= to;
+    const grip = isInside ? at - from : (to - from) / 2;
     const move = (now) => {
-      const x = (now.clientX - this.overview.getBoundingClientRect().left) * perPixel;
-      this.setWindow(x - grip, x - grip + (to - from));
+      const x = timeAt(now), isDrawn = Math.abs(x - at) > DRAWN_FROM * perPixel;
+      if (isInside)
+        this.setWindow(x - grip, x - grip + (to - from));
+      else if (isDrawn)
+        this.setWindow(Math.min(x, at), Math.max(x, at));
     };
     const stop = () => {
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", stop);
     };
-    if (!state.values.zoom)
-      return;
-    move(event);
+    if (state.values.zoom && !isInside)
+      this.setWindow(at - grip, at - grip + (to - from));
     addEventListener("pointermove", move);
     addEventListener("pointerup", stop);
   }

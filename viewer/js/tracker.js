@@ -5,6 +5,7 @@ import { areaSeries, fromZero, kindColor, lineSeries, makeChart, steps, timeAxis
 import { color, el, section } from "./dom.js";
 import { cutMiddle, formatCount, formatTime, lastPart, plural } from "./format.js";
 import { chartButtons, pictureButtons } from "./picture.js";
+import { rowsSvg } from "./table_svg.js";
 import { legendOf, unpackTrail } from "./samples.js";
 
 const MB_PER_KB = 1 / 1024;
@@ -104,13 +105,13 @@ class TrackerCharts {
     if (!rows.length)
       return this.message(title, empty || "No call changed the process's memory.", how || "");
     const most = Math.max(...rows.map(([, v]) => Math.abs(v)));
-    const panel = this.panel(title, tone);
+    const panel = this.panel(title, tone), values = () => [["Call", title], ...rows.map(([call, v]) => [call.name, v])];
     panel.append(el("ol", { class: "bars" }, rows.map(([call, v]) => {
       const bar = el("span", { class: `bar${v < 0 ? " fall" : ""}` });
       bar.style.width = `${Math.abs(v) / most * 100}%`;
       return el("li", {}, el("code", { text: cutMiddle(call.name, 26), title: call.name }),
         el("span", { class: "track" }, bar), el("span", { class: "num", text: text(v) }));
-    })), pictureButtons(title, { rows: () => [["Call", title], ...rows.map(([call, v]) => [call.name, v])] }));
+    })), pictureButtons(title, { rows: values, svg: () => rowsSvg(title, values()) }));
     return panel;
   }
 

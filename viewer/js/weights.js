@@ -13,18 +13,50 @@ const REST_FIELDS = { leaked: ["leaked_bytes", "leaked"], live: ["live_bytes", "
  * "net" may be negative. `filter` is null, or one of filter.js.
  */
 export function weights(set, selection, filter = null) {
-  const fields = WEIGHT_FIELDS[selection.what];
-  if (!fields || (filter?.needsLives && selection.what === "total" && set.lives))
-    return livesWeights(set, fields ? { what: "allocated", to: Infinity } : { ...selection }, filter);
-  const stacks = [];
-  for (const site of set.sites)
-    if (!filter || filter.site(site))
-      for (const part of set.partsOf(site))
-        if (part[fields[0]] || part[fields[1]])
-          stacks.push({ site, frames: part.frames, bytes: part[fields[0]], count: part[fields[1]] });
-  const [bytes, count] = REST_FIELDS[selection.what], { rest } = set.raw;
-  return { stacks, note: filter ? filter.beyondSites : "", rest: filter ? noRest() :
-    { sites: rest.sites, bytes: rest[bytes], count: rest[count] } };
+  const { what } = selection, fields = WEIGHT_FIELDS[what];
+  if (!fields)
+    return livesWeights(set, { ...selection }, filter);
+  const known = filter?.needsLives && set.lives ? knownByLives(set, what) : null;
+  const lives = known && livesWeights(set, LIVES_OF[what](set), filter);
+  const stacks = known ? lives.stacks.filter(({ site }) => known.has(site)) : [];
+  let unknown = 0;
+  for (const site of set.sites) {
+    if ((filter && !filter.site(site)) || known?.has(site))
+      continue;
+    for (const part of set.partsOf(site))
+      if (part[fields[0]] || part[fields[1]])
+        stacks.push({ site, frames: part.frames, bytes: part[fields[0]], count: part[fields[1]] });
+    unknown += site[fields[1]] > 0;
+  }
+  const [bytes, count] = REST_FIELDS[what], { rest } = set.raw;
+  const notes = filter ? [known ? filter.beyondLives(set) : "", filter.beyondSites(unknown)] : [];
+  return { stacks, note: notes.filter(Boolean).join(" "), rest: known && what === "total" ? lives.rest :
+    filter ? noRest() : { sites: rest.sites, bytes: rest[bytes], count: rest[count] } };
+}
+
+/* What lives have of that. */
+const alive = (to) => ({ what: "moment", to });
+const LIVES_OF = { leaked: () => alive(Infinity), live: () => alive(Infinity),
+  peak: (set) => alive(set.raw.peak.time_ns / 1e9), total: () => ({ what: "allocated", to: Infinity }) };
+
+/*
+ * The call sites of which lives have the same: there, words about single resources can be heeded. Not
+ * so if some of what a site left is no leak, or if a step of the page passes over the peak.
+ */
+function knownByLives(set, what) {
+  set.known ??= {};
+  if (!set.known[what]) {
+    const [bytes, count] = WEIGHT_FIELDS[what], sums = new Map();
+    for (const one of livesWeights(set, LIVES_OF[what](set), null).stacks) {
+      const sum = sums.get(one.site) || { bytes: 0, count: 0 };
+      sums.set(one.site, { bytes: sum.bytes + one.bytes, count: sum.count + one.count });
+    }
+    set.known[what] = new Set(set.sites.filter((site) => {
+      const sum = sums.get(site) || noRest();
+      return sum.bytes === site[bytes] && sum.count === site[count];
+    }));
+  }
+  return set.known[what];
 }
 
 function noRest() {

@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: MIT
 // window.js - the part of the time that views show together: zoom, pan, the moment, a range.
+import { momentLine, timeBand } from "./charts.js";
+import { color } from "./dom.js";
 import { state } from "./state.js";
 
 const SMALLEST_WINDOW = 1e-7;
+
+/* The part of the time that is shown, in seconds. */
+export function shownWindow({ end }) {
+  const [from, to] = state.values.zoom || [0, end];
+  return to > from && from < end ? [from, to] : [0, Math.max(end, 1e-6)];
+}
+
+/* For charts beside the timeline: the selected moment or range, in the same place. */
+export function drawSelection(chart, { lives }) {
+  const { range, at } = state.values;
+  if (range)
+    timeBand(chart, ...(lives?.around(...range) ?? range), color("accent"));
+  else if (at !== "peak")
+    momentLine(chart, at, color("accent"), []);
+}
+
+/* Keeps such a chart in step with the timeline; `chart()` is null until it is drawn. */
+export function followTimeline(chart) {
+  state.on(["zoom"], () => chart()?.setData(chart().data));
+  state.on(["at", "range"], () => chart()?.redraw(false));
+}
 
 /* What the timeline and the blocks have in common: both show `this.set`. */
 export class TimeWindow {
@@ -13,15 +36,15 @@ export class TimeWindow {
   }
 
   get window() {
-    const [from, to] = state.values.zoom || [0, this.set.end];
-    return to > from && from < this.set.end ? [from, to] : [0, Math.max(this.set.end, 1e-6)];
+    return shownWindow(this.set);
   }
 
   setWindow(from, to) {
     const end = Math.max(this.set.end, 1e-6);
     const span = Math.min(Math.max(to - from, Math.min(SMALLEST_WINDOW, end)), end);
     const start = Math.min(Math.max(from, 0), end - span);
-    state.set({ zoom: span >= end ? null : [start, start + span] }, { passing: true });
+    /* sums of fractions may miss all of it by a hair */
+    state.set({ zoom: span >= end * (1 - 1e-9) ? null : [start, start + span] }, { passing: true });
   }
 
   zoom(factor, around) {
