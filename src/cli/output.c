@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/folder.h"
+#include "replay/replay.h"
 
 /* A nameless file in the folder of `path`, gone if we die; not all file systems have them. */
 static int open_nameless(const char *path)
@@ -311,24 +312,38 @@ struct gt_style gt_terminal_style(FILE *out, enum gt_color color)
 	};
 }
 
-static uint64_t began_ns, shown_ns;
+/* The progress line: since when, when it was last written, and the events of the last tick. */
+static struct {
+	uint64_t began_ns, shown_ns, events;
+	bool is_again; /* they are being read a second time */
+} progress;
 
 void gt_progress_tick(uint64_t events)
 {
 	uint64_t now = gt_now_ns();
+	bool is_writing = events == GT_TICK_WRITING;
+	/* the last line of one kind must not stay while the next one is done */
+	bool is_new = is_writing != (progress.events == GT_TICK_WRITING);
 	char text[GT_FORMAT_MAX];
 
-	if (!began_ns)
-		began_ns = now;
-	if (now - began_ns < 1000000000u || now - shown_ns < 200000000u || !isatty(STDERR_FILENO))
+	if (!progress.began_ns)
+		progress.began_ns = now;
+	progress.is_again |= !is_writing && events < progress.events;
+	progress.events = events;
+	if (now - progress.began_ns < 1000000000u ||
+	    (!is_new && now - progress.shown_ns < 200000000u) || !isatty(STDERR_FILENO))
 		return;
-	shown_ns = now;
-	fprintf(stderr, "\rgputrack: read %s events", gt_format_count(text, events));
+	progress.shown_ns = now;
+	if (is_writing)
+		fputs("\r\033[Kgputrack: writing", stderr);
+	else
+		fprintf(stderr, "\rgputrack: read %s events%s", gt_format_count(text, events),
+			progress.is_again ? " again" : "");
 }
 
 void gt_progress_end(void)
 {
-	if (shown_ns)
+	if (progress.shown_ns)
 		fputs("\r\033[K", stderr);
-	began_ns = shown_ns = 0;
+	memset(&progress, 0, sizeof progress);
 }

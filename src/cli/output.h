@@ -60,7 +60,10 @@ extern const char *const gt_color_names[];
  */
 struct gt_style gt_terminal_style(FILE *out, enum gt_color color);
 
-/* "read 12,345,678 events" on stderr after a second, if stderr is a terminal. */
+/*
+ * "read 12,345,678 events" on stderr after a second, if stderr is a terminal; "… again" if they are
+ * read a second time; "writing" for GT_TICK_WRITING (replay/replay.h).
+ */
 void gt_progress_tick(uint64_t events);
 /* Removes the progress line. */
 void gt_progress_end(void);

@@ -471,6 +471,12 @@ static size_t life_bytes(const struct gt_page *h, const struct gt_page_set *set)
 	return h->set_count > 1 ? LIVES_BYTES - SET_LIVES_BYTES : LIVES_BYTES;
 }
 
+static void tick(const struct gt_page *h)
+{
+	if (h->tick)
+		h->tick(GT_TICK_WRITING);
+}
+
 static void set_json(struct writing *w)
 {
 	struct gt_ledger *l = w->set->ledger;
@@ -480,6 +486,7 @@ static void set_json(struct writing *w)
 				    .ledger = l,
 				    .frames = w->page->frames,
 				    .strict = w->page->strict };
+	tick(w->page);
 	w->fates = gt_site_fates(&w->view);
 	gt_page_rows_init(&w->rows, l, w->page->frames, w->fates);
 	w->marks = gt_alloc((w->rows.count + 1) * sizeof *w->marks);
@@ -490,8 +497,11 @@ static void set_json(struct writing *w)
 	sums_json(w);
 	totals_json(w);
 	kinds_json(w);
+	tick(w->page);
 	sites_json(w);
+	tick(w->page);
 	lives_json(w, life_bytes(w->page, w->set));
+	tick(w->page);
 	sites = (struct gt_page_sites){ &w->rows, w->marks, w->numbers };
 	gt_page_leaks_json(w->json, &w->view, w->names, &sites);
 	gt_page_shortage_json(w->json, &w->view, w->names);
@@ -574,6 +584,7 @@ void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 		set_json(&w);
 	}
 	gt_json_end(&j);
+	tick(h);
 	samples_json(h, &j);
 	phases_json(h, &j);
 	gt_page_memory_json(&j, &v);

@@ -9,7 +9,9 @@
 #include "trace/recording.h"
 
 /* Now and then, with the number of events so far: for progress. */
+/* Called now and then with the number of events read so far; after the last, GT_TICK_WRITING. */
 typedef void gt_tick_fn(uint64_t events);
+#define GT_TICK_WRITING UINT64_MAX
 
 /* One ledger to fill. All callbacks may be NULL. */
 struct gt_replay {

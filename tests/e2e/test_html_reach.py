@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """test_html_reach.py - mouse, finger and keys reach everything on the page, and whatever is counted can be opened."""
+import os
+import pty
 import re
+import subprocess
 
 from browser import Browser
 from nsys_export import BACKTRACE, Export
@@ -255,3 +258,32 @@ def test_a_printed_page_has_every_section(case):
         finally:
             page.cdp("Emulation.setEmulatedMedia", media="")
         assert page.complaints() == []
+
+
+# While it is made.
+
+def test_a_page_that_takes_long_says_how_far_it_is(case):
+    """By a clock that runs so fast that everything takes long: reading, reading again, writing; then the line is gone."""
+    page_of(case, "leaks.gt")
+    made = case.run(case.build / "bench" / "make_events", "some.gt", "200000", "balanced")
+    assert made.status == 0, made.err
+    master, slave = pty.openpty()
+    done = subprocess.run([case.build / "gputrack", "html", "some.gt"], cwd=case.folder, stderr=slave,
+                          env=dict(os.environ, LD_PRELOAD=str(case.program("fast_clock.so"))), check=False)
+    os.close(slave)
+    said = b""
+    while chunk := read_terminal(master):
+        said += chunk
+    lines = [line.strip() for line in re.split("\r|\x1b\\[K", said.decode()) if line.strip()]
+    assert done.returncode == 0 and lines[-1] == "gputrack: wrote some.html", lines
+    read = [line for line in lines if re.fullmatch(r"gputrack: read [\d,]+ events", line)]
+    again = [line for line in lines if re.fullmatch(r"gputrack: read [\d,]+ events again", line)]
+    assert read and again and lines.index(again[0]) == len(read), lines
+    assert lines[-2] == "gputrack: writing" and said.decode().rindex("\r\x1b[K") > said.decode().rindex("writing")
+
+
+def read_terminal(master):
+    try:
+        return os.read(master, 65536)
+    except OSError:
+        return b""  # nobody has it open any more
