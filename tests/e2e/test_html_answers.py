@@ -13,6 +13,7 @@ import random
 import sys
 import xml.etree.ElementTree
 
+import test_pools
 from browser import Browser
 from nsys_export import BACKTRACE, Export
 from pages import Lives, data_of, opened, page_of, recordings
@@ -167,27 +168,49 @@ def test_filters_answer_as_reports_do(case):
         assert page.complaints() == []
 
 
-def test_several_apis_and_hostile_names_answer(case):
+def several_apis(case, name):
+    """One recording of three programs: OpenCL, Level Zero, and CUDA under a pool in the manner of PyTorch's."""
+    commands = (f"'{case.program('cl_small')}'", f"'{case.program('ze_app')}' --rounds 2",
+                " ".join(f"'{word}'" for word in test_pools.program(case, 3, "plain", 60, 3)))
+    done = case.gputrack("run", "-q", "-o", name, "sh", "-c", "; ".join(commands),
+                         env={**test_pools.cuda(case), **case.small_opencl(), **case.levelzero()})
+    assert done.status == 0, done.err
+    return name
+
+
+def ask_by_api(case, page, name, chance):
+    """A range and a moment, then everything by API; gives the APIs."""
+    path = page_of(case, name)
+    everything = data_of(path)["sets"][0]
+    lives, apis = Lives(everything), sorted({kind["api"] for kind in everything["kinds"]})
+    opened(page, path)
+    if len(lives.times) > 1:
+        ask(case, page, name, lives.times, chance)
+    for api in apis:
+        choose(page, f"#range=0-{lives.times[-1] / 1e9:.9f}&filter=api:%22{api}%22")
+        assert shown(page) == reported(case, name, (), lambda group: page_api(group) == api), (name, api)
+    assert page.js("return document.querySelectorAll('main script, main img, main iframe').length") == 0
+    assert page.complaints() == []
+    return apis
+
+
+def test_several_apis_answer(case):
+    recordings(case)
+    name = several_apis(case, "apis.gt")
+    with Browser(case) as page:
+        assert ask_by_api(case, page, name, random.Random(11)) == ["CUDA", "Level Zero", "OpenCL", "PyTorch"]
+
+
+def test_hostile_names_answer(case):
     recordings(case)
     chance = random.Random(11)
     with Browser(case) as page:
         for name in ("many.gt", "hostile.gt", "markup.gt"):
-            path = page_of(case, name)
-            data = data_of(path)
-            opened(page, path)
-            lives = Lives(data["sets"][0])
-            if len(lives.times) > 1:
-                ask(case, page, name, lives.times, chance)
-            for api in sorted({kind["api"] for kind in data["sets"][0]["kinds"]}):
-                choose(page, f"#range=0-{lives.times[-1] / 1e9:.9f}&filter=api:%22{api}%22")
-                wanted = reported(case, name, (), lambda group: page_api(group) == api)
-                assert shown(page) == wanted, (name, api)
-            assert page.js("return document.querySelectorAll('main script, main img, main iframe').length") == 0
-        assert page.complaints() == []
+            ask_by_api(case, page, name, chance)
 
 
 def page_api(group):
-    return {"opencl": "OpenCL", "levelzero": "Level Zero", "cuda": "CUDA"}.get(group["api"], group["api"])
+    return {"opencl": "OpenCL", "levelzero": "Level Zero", "cuda": "CUDA", "pytorch": "PyTorch"}.get(group["api"], group["api"])
 
 
 def test_of_too_many_call_sites_the_smallest_are_together(case):
