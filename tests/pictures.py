@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 from browser import Browser  # noqa: E402
 from nsys_export import BACKTRACE, Export  # noqa: E402
 
-PAGE_HEIGHT = 975  # up to the end of what was alive at the peak
+PAGE_HEIGHT = 1036  # up to the end of what was alive at the peak
 
 
 class Place:
@@ -86,6 +86,10 @@ def draw_answers(folder, into, run):
         page = folder / "shown.html"
         run("html", *(f"{one}.gt" for one in names), "-o", page)
         with Browser(Place(folder), width=width, height=height, dark=dark) as browser:
+            # the page scrolls at once, not while the picture is taken
+            browser.cdp("Emulation.setEmulatedMedia", features=[
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"}])
             browser.open(page.as_uri() + "#" + fragment)
             browser.wait("document.body.dataset.drawn === 'all'")
             browser.js("document.getElementById(arguments[0])?.scrollIntoView({ behavior: 'instant' })",
