@@ -268,7 +268,8 @@ def test_every_view_can_be_saved(case):
                     assert "PNG" in text[:8], (name, nth)
                 elif kind == "SVG":
                     drawing = xml.etree.ElementTree.fromstring(text)
-                    assert len(list(drawing.iter())) > 4 and "NaN" not in text, (name, nth)
+                    assert len(list(drawing.iter())) > 4 and "NaN" not in text and "undefined" not in text, (name, nth)
+                    assert [one for one in drawing.iter("{http://www.w3.org/2000/svg}text") if one.text], (name, nth)
                 else:
                     rows = list(csv.reader(io.StringIO(text)))
                     assert len(rows) > 1 and len({len(row) for row in rows}) == 1, (name, text[:200])

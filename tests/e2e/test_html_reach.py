@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """test_html_reach.py - mouse, finger and keys reach everything on the page, and whatever is counted can be opened."""
+import csv
+import io
 import os
 import pty
 import re
+import shutil
 import subprocess
 
 from browser import Browser
 from nsys_export import BACKTRACE, Export
 from pages import opened, page_of, recordings
+from test_html import Served
 from test_html_flame import boxes
 
 TOGETHER = True  # one browser
@@ -257,6 +261,39 @@ def test_a_printed_page_has_every_section(case):
             assert len(re.findall("JVBER", printed[:8])) == 1 and len(printed) > 20000
         finally:
             page.cdp("Emulation.setEmulatedMedia", media="")
+        assert page.complaints() == []
+
+
+# While the program runs.
+
+def test_a_served_page_keeps_what_was_asked_and_answers_anew(case):
+    """A range, a filter, a search, a form of the flame graph and the order of a table outlive newer data."""
+    page_of(case, "leaks.gt")
+    os.rename(case.path("family.gt"), case.path("now.gt"))
+    asked = "#range=0.05-0.6&what=chosen&filter=kind:buffer&search=family&form=flame&inverted=1"
+    with Served(case, "now.gt") as served, Browser(case) as page:
+        page.open(served.address + asked)
+        page.wait("document.body.dataset.drawn === 'all'")
+        page.js("[...document.querySelectorAll('#sites th button')].find(b => b.textContent === 'Created').click();"
+                "document.querySelector('#blocks details.functions').open = true")
+        page.wait("document.querySelectorAll('#blocks tr.row').length")
+        before = page.text(".range .sum")
+        # another process comes, whose buffers the range has too
+        shutil.copy(case.path("leaks.gt/200.trace"), case.path("now.gt/200.trace"))
+        page.wait("[...document.querySelector('#process').options].some(o => o.value === '200')")
+        page.wait("document.body.dataset.drawn === 'all'")
+        assert page.js("return location.hash") == asked
+        assert page.text(".range .sum") != before and heading(page).startswith("From ")
+        assert page.texts(".chip") == ["kind:buffer\n×"] and "% matched in" in page.text("#flame")
+        pressed = page.texts("#flame [aria-pressed=true]")
+        assert {"Selected range", "Flame", "Callees first"} <= set(pressed), pressed
+        assert page.js("return document.querySelector('#sites [aria-sort=descending]').innerText") == "Created"
+        assert page.js("return document.querySelectorAll('#blocks tr.row').length") > 0
+        wanted = case.report("now.gt", "range", "--from", "0.05", "--to",
+                             re.search(r"--to ([\d.]+)\.", page.text(".range")).group(1))["groups"]
+        rows = csv.DictReader(io.StringIO(page.saved(".range button.csv")))
+        assert sum(int(row["Left behind (bytes)"]) for row in rows) == \
+            sum(group["bytes"] for group in wanted if group["kind"] == "buffer") > 0
         assert page.complaints() == []
 
 
