@@ -13,7 +13,7 @@ if [ -z "$package" ]; then
 		echo "install.sh: set GPUTRACK_PACKAGE to gputrack's Debian package: a file, an address or a folder" >&2
 		exit 1
 	}
-	package=$GITHUB_SERVER_URL/$GITHUB_ACTION_REPOSITORY/releases/download/$GITHUB_ACTION_REF/gputrack_amd64.deb
+	package=$GITHUB_SERVER_URL/$GITHUB_ACTION_REPOSITORY/releases/download/$GITHUB_ACTION_REF/gputrack_$(dpkg --print-architecture).deb
 fi
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo

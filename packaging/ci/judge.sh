@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # judge.sh - one verdict on the recordings in $GPUTRACK_RECORDINGS, which becomes the exit status, and beside them
 # the forms in $GPUTRACK_FORMS: github goes to the log, junit to leaks.xml, sarif to leaks.sarif, gitlab to
-# gl-code-quality-report.json, html to one page, leaks.html.
+# gl-code-quality-report.json, html to one page, leaks.html. The steps that follow in a GitHub job get it as `status`.
 #
 # GPUTRACK_FAIL_ON_LEAK, GPUTRACK_MAX_PEAK, GPUTRACK_SUPPRESSIONS, GPUTRACK_ROOT: as the options of these names.
 # GPUTRACK_BASELINE: recordings that new ones are compared with (default: gputrack-baseline, if there is one).
@@ -36,4 +36,7 @@ for form in ${GPUTRACK_FORMS:-junit}; do
 	*) echo "judge.sh: there is no form $form" >&2 ;;
 	esac
 done
-exec gputrack report "$@"
+status=0
+gputrack report "$@" || status=$?
+[ -z "${GITHUB_OUTPUT:-}" ] || echo "status=$status" >>"$GITHUB_OUTPUT"
+exit $status
