@@ -206,6 +206,98 @@ def test_pytest_knows_whose_a_resource_is(case):
     assert found == ["TestLimits::test_none"], done.out + done.err
 
 
+MARKS = '''
+import unittest
+import pyopencl as cl
+import pytest
+
+kept = []
+
+
+def make(size):
+    return cl.Buffer(CONTEXT, cl.mem_flags.READ_WRITE, size)
+
+
+def setup_module():
+    global CONTEXT
+    CONTEXT = cl.create_some_context(interactive=False)
+
+
+def teardown_module():
+    global CONTEXT
+    del CONTEXT
+
+
+@pytest.mark.xfail(reason="a known leak")
+def test_known():
+    kept.append(make(64))
+
+
+@pytest.mark.xfail(strict=True)
+def test_known_strictly():
+    kept.append(make(64))
+
+
+@pytest.mark.xfail(strict=True)
+def test_mended():
+    make(64)
+
+
+@pytest.mark.gpu_leak_limit
+def test_no_size():
+    make(64)
+
+
+@pytest.mark.gpu_peak_limit(size="much")
+def test_no_number():
+    make(64)
+
+
+class TestCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.of_all = make(64)
+
+    @classmethod
+    def tearDownClass(cls):
+        del cls.of_all
+
+    def setUp(self):
+        self.own = make(64)
+
+    def tearDown(self):
+        del self.own
+
+    def test_clean(self):
+        make(64)
+
+    def test_leaks(self):
+        kept.append(make(64))
+
+
+class TestFixture:
+    def setup_class(self):
+        kept.append(make(65))
+
+    def test_last(self):
+        make(64)
+'''
+
+
+def test_pytest_knows_unittest_xfail_and_wrong_marks(case):
+    need_modules(case, "pytest", "pyopencl")
+    case.path("test_marks.py").write_text(MARKS)
+    done = pytest(case, "-rfEx", env=python_env(case, **case.small_opencl()))
+    found = dict(re.findall(r"^(?:FAILED|ERROR|XFAIL) test_marks.py::([\w:]+)(?: - (.*))?$", done.out, re.M))
+    assert found == {
+        "test_known": "a known leak", "test_known_strictly": "", "test_mended": "",
+        "test_no_size": 'gputrack: gpu_leak_limit needs a size: @pytest.mark.gpu_leak_limit("1MiB")',
+        "test_no_number": "gputrack: gpu_peak_limit: 'much' is no size; write 4096, 64KiB, 1MiB or 2GiB",
+        "TestCase::test_leaks": "gputrack: test_marks.py:10 leaks 1 buffer, 64 B",
+        "TestFixture::test_last": "gputrack: test_marks.py:10 leaks 1 buffer, 65 B, of setup_class"}, done.out + done.err
+    assert re.search(r"^4 failed, 2 passed, 2 xfailed, 1 error", done.out, re.M), done.out
+
+
 def test_without_a_recording_leaks_have_no_place(case):
     """Recording has stopped: nothing may pass for that."""
     case.path("a.py").write_text("""
