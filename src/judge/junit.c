@@ -282,13 +282,28 @@ static void put_counts(FILE *out, const struct counts *c)
 		c->errors);
 }
 
+/* A recording without events has only the start that gputrack run wrote down. */
+static void put_timestamp(const struct suite *s)
+{
+	uint64_t start_ns = gt_recording_start_real_ns(s->v->recording);
+	char text[GT_FORMAT_MAX];
+
+	if (start_ns)
+		gt_format_moment(text, start_ns);
+	else
+		snprintf(text, sizeof text, "%s", gt_recording_info(s->v->recording, "started"));
+	/* JUnit's timestamps have no time zone: cut it off */
+	text[sizeof "2026-03-01T12:00:00" - 1] = '\0';
+	if (*text)
+		attribute(s->out, "timestamp", text);
+}
+
 static void put_suite(const struct suite *s)
 {
 	const struct gt_recording *recording = s->v->recording;
 	const struct gt_leaks *leaks = &s->v->verdict->leaks;
 	struct gt_leak_distinction *names = gt_leaks_distinguish(leaks, s->v);
 	struct counts c = count_cases(s->v, s->untracked_is_skipped);
-	char moment[GT_FORMAT_MAX];
 	uint64_t ns = 0;
 
 	gt_leaks_list_places(leaks, s->v);
@@ -298,10 +313,7 @@ static void put_suite(const struct suite *s)
 	put_counts(s->out, &c);
 	fprintf(s->out, " skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64 "\"", c.skipped,
 		ns / 1000000000, ns / 1000000 % 1000);
-	/* JUnit's timestamps have no time zone: cut it off */
-	gt_format_moment(moment, gt_recording_start_real_ns(recording));
-	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
-	attribute(s->out, "timestamp", moment);
+	put_timestamp(s);
 	attribute(s->out, "hostname", gt_recording_info(recording, "host"));
 	fputs(">\n", s->out);
 	put_properties(s);

@@ -2,6 +2,7 @@
 """test_ci.py - leaks in continuous integration: limits, suppressions, diff, formats, config."""
 import json
 import os
+import re
 import shutil
 import xml.etree.ElementTree as xml
 
@@ -402,6 +403,8 @@ def test_many_recordings_get_one_verdict(case):
     assert [(s.get("name"), s.get("errors"), s.get("skipped")) for s in root] == \
         [("app", "0", "0"), ("app", "0", "0"), ("nogpu", "0", "1"), ("nogpu", "0", "1")]
     assert {p.get("name") for p in root[0].iter("property")} >= {"peak_bytes", "leaked_bytes"}
+    started = re.search("^started: (.{19})", case.path("night/1/nogpu.gt/info").read_text(), re.M)[1]
+    assert root[2].get("timestamp") == started, "also where nothing was recorded"
     path = case.path("night.sarif")
     case.gputrack("report", "night", "--format", "sarif", "-o", path)
     assert len(check_sarif(json.loads(path.read_text()))) == 4
