@@ -4,7 +4,7 @@
 #
 # SAMPLE.c is an OpenCL program that leaks and builds no kernel: not every release's driver knows this machine's CPU. WORK
 # keeps the fresh systems for the next time. EXAMPLES, if set, is a folder with the examples of doc/ci.md for test
-# frameworks, which trixie has newer versions of. Prints `ok SUITE WHAT` for each step, `skip SUITE WHY` for a release that
+# frameworks, which trixie has newer versions of. PACKAGE, if set, is the Debian package, which newer releases also take. Prints `ok SUITE WHAT` for each step, `skip SUITE WHY` for a release that
 # cannot be had here; ends with 1 if a step fails. As root.
 set -eu
 archive=$(realpath "${1:?usage: distributions.sh FILE.tar.gz SAMPLE.c WORK [SUITE...]}")
@@ -53,6 +53,16 @@ frameworks() {
 	done
 }
 
+# As CI jobs install it, on runners that are no Debian, too.
+debian_package() {
+	rm -rf "$root/opt/gputrack" "$root/tmp/b.gt"
+	cp "$PACKAGE" "$root/root/gputrack.deb"
+	step "installs the Debian package" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/gputrack.deb'
+	step "which finds what leaked, and the line" 'cd /tmp && gputrack run -q -o b.gt /root/sample &&
+		gputrack report b.gt -a leakage >log && cat log && grep -q "make_buffer.*sample\.c:[0-9]" log'
+	step "and is removed" 'apt-get purge -y -qq gputrack && ! command -v gputrack'
+}
+
 for suite; do
 	root=$work/$suite-tar
 	if ! why=$(sh "$here/fresh.sh" make $suite "$root" pocl-opencl-icd,ocl-icd-libopencl1); then
@@ -80,5 +90,9 @@ for suite; do
 	step "finds what leaked, and the line" "$tool report /tmp/a.gt -a leakage --fail-on-leak >/tmp/log || test \$? = 23; cat /tmp/log
 		grep -q 'make_buffer.*sample\.c:[0-9]' /tmp/log"
 	[ "$suite" != trixie ] || [ -z "${EXAMPLES:-}" ] || frameworks
+	case $suite in
+	bullseye | jammy) ;;
+	*) [ -z "${PACKAGE:-}" ] || debian_package ;;
+	esac
 done
 exit $failed

@@ -12,6 +12,9 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
 # Where this machine gets its packages from is where a fresh one does.
 make() {
 	suite=$1 folder=$2 packages=${3:-}
+	# one at a time: the next one finds it made
+	exec 9>"$folder.lock"
+	flock 9
 	[ ! -f "$folder/made" ] || exit 0
 	components=main script=
 	mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null | awk '$1 == "bookworm" { print $2; exit }')
@@ -22,12 +25,13 @@ make() {
 		;;
 	esac
 	[ -n "$mirror" ] || { echo "no mirror of Debian is configured on this machine"; exit 77; }
-	rm -rf "$folder"
+	rm -rf --one-file-system "$folder"
+	# what it mounts there ends with it, so that nobody removes the files of /proc and /sys
 	# shellcheck disable=SC2086
-	timeout 900 debootstrap --variant=minbase --no-check-gpg --components=$components \
+	timeout 900 unshare --mount --propagation private debootstrap --variant=minbase --no-check-gpg --components=$components \
 		${packages:+"--include=$packages"} "$suite" "$folder" "$mirror" $script >"$folder.log" 2>&1 || {
 		echo "debootstrap cannot get $suite here: $(tail -n 1 "$folder.log")"
-		rm -rf "$folder"
+		rm -rf --one-file-system "$folder"
 		exit 77
 	}
 	# it need not survive a crash of the machine

@@ -126,5 +126,5 @@ def test_the_tar_file_works_on_other_distributions(case):
         test_live.write_examples(case, test_live.section(case, "ci.md", title), examples)
     case.path("app.c").write_text(test_ci_files.PROGRAM)
     done = case.run("sh", case.source / "tests/distributions.sh", archive, case.path("app.c"), work, timeout=3600,
-                    env={"EXAMPLES": str(examples)})
+                    env={"EXAMPLES": str(examples), "PACKAGE": str(package(case))})
     assert done.status == 0 and "ok bookworm finds what leaked, and the line" in done.out, done.out + done.err
