@@ -66,7 +66,8 @@ const struct gt_syntax gt_plot_syntax = {
 	.operands = "INPUT…",
 	.about = "Plots each INPUT: a recording NAME.gt, a resource tracker's CSV (ours or the "
 		 "original's), memory over time (`gputrack report -a usage --format tsv`, or an "
-		 "Nsight analysis'), or a CSV of `gputrack monitor`. The first line of a table "
+		 "Nsight analysis'), a CSV of `gputrack monitor`, or a table of charts (columns "
+		 "chart, curve, x axis, y axis, x, y). The first line of a table "
 		 "determines its type, not its name. Prints the main figures.",
 	.options = options,
 };
@@ -203,6 +204,24 @@ static int plot_monitor(struct job *j, struct gt_rows *rows, struct gt_error *er
 	return e;
 }
 
+static int plot_charts(struct job *j, struct gt_rows *rows, struct gt_error *error)
+{
+	struct gt_chart_table *table;
+	int e = gt_charts_read(&table, rows, error);
+
+	if (e)
+		return e;
+	e = begin(j, GT_CHARTS_WIDTH, gt_charts_height(table), error);
+	if (!e) {
+		gt_charts_draw(&j->canvas, table, gt_path_name(j->input));
+		e = end(j, error);
+	}
+	if (!e)
+		gt_charts_text(table, j->words, j->utf8);
+	gt_charts_free(table);
+	return e;
+}
+
 static int refuse(struct job *j, struct gt_rows *rows, struct gt_error *error)
 {
 	enum gt_table_kind kind = gt_table_kind(rows);
@@ -213,15 +232,16 @@ static int refuse(struct job *j, struct gt_rows *rows, struct gt_error *error)
 		return gt_error_set(error, -EINVAL,
 				    "it is an nvidia-smi log; pass it with -s, together with a "
 				    "recording or a usage table");
-	return gt_error_set(
-		error, -EINVAL,
-		"it is not a recording, a tracker's or monitor's CSV, or a usage table");
+	return gt_error_set(error, -EINVAL,
+			    "it is not a recording, a tracker's or monitor's CSV, or a table of "
+			    "usage or charts");
 }
 
 static int (*const plotters[])(struct job *, struct gt_rows *, struct gt_error *) = {
-	[GT_TABLE_UNKNOWN] = refuse,   [GT_TABLE_EMPTY] = refuse,
-	[GT_TABLE_SMI] = refuse,       [GT_TABLE_TRACKER] = plot_tracker,
-	[GT_TABLE_USAGE] = plot_usage, [GT_TABLE_MONITOR] = plot_monitor,
+	[GT_TABLE_UNKNOWN] = refuse,     [GT_TABLE_EMPTY] = refuse,
+	[GT_TABLE_SMI] = refuse,         [GT_TABLE_TRACKER] = plot_tracker,
+	[GT_TABLE_USAGE] = plot_usage,   [GT_TABLE_MONITOR] = plot_monitor,
+	[GT_TABLE_CHARTS] = plot_charts,
 };
 
 static int plot_table(struct job *j, struct gt_error *error)
@@ -233,7 +253,8 @@ static int plot_table(struct job *j, struct gt_error *error)
 	if (e)
 		return e;
 	kind = gt_table_kind(&rows);
-	if (j->overlay.log && (kind == GT_TABLE_TRACKER || kind == GT_TABLE_MONITOR))
+	if (j->overlay.log &&
+	    (kind == GT_TABLE_TRACKER || kind == GT_TABLE_MONITOR || kind == GT_TABLE_CHARTS))
 		e = gt_error_set(error, -EINVAL, "-s needs a recording or a usage table");
 	else
 		e = plotters[kind](j, &rows, error);

@@ -23,6 +23,7 @@ struct axes {
 	struct gt_scale x, y;
 	double right_by;          /* a tick of the right axis is so many of the left; 0: none */
 	struct gt_time_unit time; /* of x, if that is time; otherwise no name, and 1 */
+	bool x_is_log;            /* ticks show powers of ten */
 	bool has_labels;          /* there is room for labels */
 };
 
@@ -96,16 +97,22 @@ static struct range range_of(const struct gt_panel *p)
 	return r;
 }
 
+static char *format_tick(char text[GT_REAL_MAX], double at, const struct gt_scale *s, bool is_log)
+{
+	if (!is_log)
+		return gt_real_format(text, at, s->decimals);
+	return gt_real_format(text, pow(10, at), at < 0 ? (int)-at : 0);
+}
+
 /* Width of the scale's widest tick label. */
 static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
-			 const struct gt_lettering *how)
+			 const struct gt_lettering *how, bool is_log)
 {
 	char text[GT_REAL_MAX];
 	double widest = 0;
 
 	for (double at = gt_scale_first(s); at <= s->high + s->step * 1e-6; at += s->step)
-		widest = fmax(widest,
-			      gt_canvas_measure(c, gt_real_format(text, at, s->decimals), how));
+		widest = fmax(widest, gt_canvas_measure(c, format_tick(text, at, s, is_log), how));
 	return widest;
 }
 
@@ -127,14 +134,16 @@ static struct gt_scale right_scale(const struct axes *a)
 }
 
 /* As many ticks as fit without touching. */
-static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, double width,
-			       const struct gt_lettering *how)
+static struct gt_scale x_scale(struct gt_canvas *c, const struct gt_panel *p, const struct range *r,
+			       double width, const struct gt_lettering *how)
 {
 	struct gt_scale s;
 
 	for (unsigned ticks = TICKS_MOST; ticks > 0; ticks--) {
 		s = gt_scale_span(r->x_low, r->x_high, ticks);
-		if (tick_width(c, &s, how) * 1.5 < s.step / (s.high - s.low) * width)
+		if (s.step < p->x_step)
+			continue;
+		if (tick_width(c, &s, how, p->x_is_log) * 1.5 < s.step / (s.high - s.low) * width)
 			break;
 	}
 	return s;
@@ -159,10 +168,10 @@ static void place_axes(struct axes *a, struct gt_canvas *c, const struct gt_pane
 	a->right_by = r.has_right ? right_factor(&a->y, &r) : 0;
 	if (r.has_right) {
 		right = right_scale(a);
-		edge += tick_width(c, &right, how) + type->gap +
+		edge += tick_width(c, &right, how, false) + type->gap +
 			(a->has_labels && p->right_label ? type->text * 1.8 : 0);
 	}
-	side = tick_width(c, &a->y, how) + type->gap +
+	side = tick_width(c, &a->y, how, false) + type->gap +
 	       (a->has_labels && p->y_label ? type->text * 1.8 : 0);
 	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
 				   box.h - type->text * 0.5 };
@@ -171,7 +180,8 @@ static void place_axes(struct axes *a, struct gt_canvas *c, const struct gt_pane
 		a->time = gt_time_unit_for(fmax(fabs(r.x_low), fabs(r.x_high)));
 	r.x_low /= a->time.seconds;
 	r.x_high /= a->time.seconds;
-	a->x = x_scale(c, &r, a->plot.w, how);
+	a->x_is_log = p->x_is_log;
+	a->x = x_scale(c, p, &r, a->plot.w, how);
 }
 
 static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt_type *type,
@@ -198,11 +208,14 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 		double x = floor(to_x(a, at * a->time.seconds)) + 0.5, half;
 		double line[] = { x, b->y, x, b->y + b->h };
 
-		gt_real_format(text, at, a->x.decimals);
+		format_tick(text, at, &a->x, a->x_is_log);
 		half = gt_canvas_measure(c, text, &how) / 2;
 		c->ops->path(c, line, 2, &grid);
+		/* the last power of ten must be there; other labels may be guessed */
+		if (a->x_is_log)
+			x = fmin(x, b->x + b->w + type->text - half);
 		/* a label at the very end would extend beyond the panel */
-		if (x + half <= b->x + b->w + type->text)
+		if (x + half <= b->x + b->w + type->text * 1.001)
 			gt_canvas_text(c, x, b->y + b->h + type->text * 1.3, b->w, text, &how);
 	}
 }

@@ -58,6 +58,8 @@ struct gt_panel {
 	enum gt_tone tone; /* colour of subtitle and message; ALARM: of the background too */
 	const char *x_label, *y_label, *right_label;
 	bool x_is_time; /* in seconds: the axis chooses and names its unit */
+	bool x_is_log;  /* x are decimal logarithms: ticks show their powers of ten */
+	double x_step;  /* ticks are at least this far apart; 0: any distance */
 	struct gt_curve curves[GT_CURVES_MOST];
 	size_t curve_count;
 	const struct gt_bar *bars;

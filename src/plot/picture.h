@@ -9,6 +9,7 @@
 
 #include "plot/alive_over_time.h"
 #include "plot/panel.h"
+#include "plot/read_charts.h"
 #include "plot/read_monitor.h"
 #include "plot/read_smi.h"
 #include "plot/read_tracker.h"
@@ -24,6 +25,7 @@ enum {
 	GT_MONITOR_WIDTH = 1400, GT_MONITOR_HEIGHT = 1100,
 	GT_RECORDING_WIDTH = 1600, GT_RECORDING_HEIGHT = 1280,
 	GT_MEMORY_HEIGHT = 460, /* more, if the chart of the device's memory is drawn */
+	GT_CHARTS_WIDTH = 1600, GT_CHARTS_HEAD = 70, GT_CHARTS_ROW = 520, /* each two charts */
 };
 /* clang-format on */
 
@@ -77,6 +79,11 @@ void gt_usage_table_text(const struct gt_usage_table *t, FILE *out);
 
 void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name);
 void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8);
+
+/* The charts of a table of points; x is logarithmic if it spans two powers of ten. */
+double gt_charts_height(const struct gt_chart_table *t);
+void gt_charts_draw(struct gt_canvas *c, struct gt_chart_table *t, const char *name);
+void gt_charts_text(const struct gt_chart_table *t, FILE *out, bool utf8);
 
 /* Live bytes and objects by kind, the peak, leaks, call sites. */
 struct gt_recording_parts {

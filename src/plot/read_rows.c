@@ -229,6 +229,8 @@ static enum gt_table_kind kind_of(const struct gt_rows *r)
 		return GT_TABLE_TRACKER;
 	if (gt_rows_find(r, "cpu_percent") >= 0 || is_monitor_row(r))
 		return GT_TABLE_MONITOR;
+	if (gt_rows_find(r, "chart") >= 0 && gt_rows_find(r, "curve") >= 0)
+		return GT_TABLE_CHARTS;
 	if (r->separator == '\t' && r->count >= 2 &&
 	    (!strncmp(r->fields[0], "time", 4) || are_numbers(r, 0)))
 		return GT_TABLE_USAGE;

@@ -62,6 +62,7 @@ enum gt_table_kind {
 	GT_TABLE_USAGE,   /* `gputrack report -a usage --format tsv`, or an Nsight analysis' */
 	GT_TABLE_SMI,     /* nvidia-smi's log */
 	GT_TABLE_MONITOR, /* `gputrack monitor` */
+	GT_TABLE_CHARTS,  /* points of curves: read_charts.h */
 };
 
 /* By the first line, not the file's name; the reader of that kind gets the line again. */

@@ -422,7 +422,7 @@ plot() {
 	rm -f picture.txt
 }
 cp -r "$here/inputs" "$work/inputs"
-for input in "$here"/inputs/tracker/*.csv "$here"/inputs/monitor/*.csv "$here"/inputs/usage/*.tsv; do
+for input in "$here"/inputs/tracker/*.csv "$here"/inputs/monitor/*.csv "$here"/inputs/usage/*.tsv "$here"/inputs/charts/*; do
 	file=${input#"$here"/}
 	name=${file#inputs/}
 	plot "$(echo "${name%.*}" | tr / -)" "$file"
@@ -439,6 +439,7 @@ plot smi-other-day leaks.gt -s inputs/smi/plain.log
 plot tracker-threshold inputs/tracker/leaky.csv --threshold 1200
 plot tracker-small inputs/tracker/leaky.csv --size 640x480
 plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
+plot charts-smi inputs/charts/two.tsv -s inputs/smi/plain.log
 for recording in leaks family hostile clean silent damaged sampled attached lossy held held_kept; do
 	plot recording-$recording $recording.gt
 done

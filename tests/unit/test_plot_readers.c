@@ -144,6 +144,7 @@ static void the_first_line_identifies_the_format(void **state)
 		{ "time(ns)\ttotal (B)\n", GT_TABLE_USAGE },
 		{ "time_ns\tdevice_bytes\thost_bytes\tobjects\n", GT_TABLE_USAGE },
 		{ "12\t34\n", GT_TABLE_USAGE },
+		{ "chart\tcurve\tx axis\ty axis\tx\ty\n", GT_TABLE_CHARTS },
 		{ "timestamp, memory.used [MiB]\n", GT_TABLE_SMI },
 		{ "2025/06/22 23:15:07.123, 1024\n", GT_TABLE_SMI },
 		{ "timestamp,description,pid,name,cpu_percent,memory_mb\n", GT_TABLE_MONITOR },
