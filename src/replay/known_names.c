@@ -217,7 +217,8 @@ size_t gt_known_names_resolve(struct gt_known_names *k, struct gt_symbolizer *s,
 				      recorded->build_id_size, address, &list);
 	if (!count || count > FRAMES_MAX) {
 		count = gt_symbolizer_resolve(s, module, address, frames);
-		if (file->names)
+		/* a file with a part of it may be there the next time */
+		if (file->names && gt_symbolizer_is_whole(s, module))
 			keep(file, address, *frames, count);
 		return count;
 	}

@@ -32,7 +32,7 @@ struct gt_dwarf {
 	struct gt_map entry_names;  /* demangled, by debugging entry */
 	Dwarf_Addr bias;            /* of the debug information */
 	struct gt_units units;
-	bool has_alternate; /* dwz moved a part of it to another file */
+	bool lacks_alternate; /* dwz moved a part of it to a file that is not there */
 };
 
 /* Finds the file to which dwz moved the debug information that several files share. */
@@ -59,7 +59,7 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 			  const char *main_path, const char *link, GElf_Word checksum,
 			  char **debug_path)
 {
-	const struct gt_dwarf *d = *userdata;
+	struct gt_dwarf *d = *userdata;
 	struct gt_debug_wanted wanted = {
 		.link = link,
 		.checksum = checksum,
@@ -71,11 +71,13 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 	GElf_Addr address;
 	GElf_Word ignored;
 	Elf *elf = dwfl_module_getelf(file, &address);
+	bool is_alternate = elf && link != dwelf_elf_gnu_debuglink(elf, &ignored);
 	int size, rc;
 
 	/* libdwfl also calls us with a link from .gnu_debugaltlink */
-	if (elf && link != dwelf_elf_gnu_debuglink(elf, &ignored)) {
+	if (is_alternate) {
 		rc = find_alternate(&found, d, &wanted);
+		d->lacks_alternate = rc != 0;
 	} else {
 		size = dwfl_module_build_id(file, &id, &address);
 		if (size > 0) {
@@ -160,10 +162,6 @@ int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 	}
 	dwarf = dwfl_module_getdwarf(d->file, &d->bias);
 	if (dwarf) {
-		const char *link;
-		const void *id;
-
-		d->has_alternate = dwelf_dwarf_gnu_debugaltlink(dwarf, &link, &id) > 0;
 		dwfl_module_info(d->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug_path);
 		gt_units_load(&d->units, dwarf,
 			      gt_intern_string(strings, debug_path ? debug_path : file.path));
@@ -196,7 +194,12 @@ enum gt_symbol_state gt_dwarf_state(const struct gt_dwarf *d)
 
 uint64_t gt_dwarf_bytes(const struct gt_dwarf *d)
 {
-	return d->has_alternate || d->units.has_split ? 0 : d->units.bytes;
+	return d->units.bytes;
+}
+
+bool gt_dwarf_is_whole(const struct gt_dwarf *d)
+{
+	return !d->lacks_alternate && !d->units.lacks_split;
 }
 
 static const char *symbol_name(struct gt_dwarf *d, uint64_t address)

@@ -24,8 +24,11 @@ void gt_dwarf_close(struct gt_dwarf *d);
 /* GT_SYMBOL_FULL, GT_SYMBOL_NAMES or GT_SYMBOL_NONE. */
 enum gt_symbol_state gt_dwarf_state(const struct gt_dwarf *d);
 
-/* The size of the file with the debug information; 0: parts of it lie in others. */
+/* The size of the file with the debug information. */
 uint64_t gt_dwarf_bytes(const struct gt_dwarf *d);
+
+/* False when parts of it that were asked for lie in files that were not found. */
+bool gt_dwarf_is_whole(const struct gt_dwarf *d);
 
 /*
  * Fills `frames`, which has room for GT_DWARF_MAX_FRAMES, except module and offset; returns their

@@ -204,6 +204,13 @@ uint64_t gt_symbolizer_debug_bytes(struct gt_symbolizer *s, int index)
 	return module->state == GT_SYMBOL_FULL ? gt_dwarf_bytes(module->dwarf) : 0;
 }
 
+bool gt_symbolizer_is_whole(struct gt_symbolizer *s, int index)
+{
+	const struct module *module = get_module(s, index);
+
+	return module->state == GT_SYMBOL_FULL && gt_dwarf_is_whole(module->dwarf);
+}
+
 const char *gt_symbolizer_path(const struct gt_symbolizer *s, int index)
 {
 	return s->modules[index]->recorded.path;

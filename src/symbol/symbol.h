@@ -69,11 +69,14 @@ size_t gt_symbolizer_resolve(struct gt_symbolizer *s, int module, uint64_t addre
 /* How well the module can be resolved; opens it at the first use. */
 enum gt_symbol_state gt_symbolizer_state(struct gt_symbolizer *s, int module);
 
-/*
- * The size of the file with its debug information; 0: there is none, or parts of it lie in other
- * files, which may come and go.
- */
+/* The size of the file with its debug information; 0: there is none. */
 uint64_t gt_symbolizer_debug_bytes(struct gt_symbolizer *s, int module);
+
+/*
+ * True when no part of the debug information that was asked for so far lies in another file (split,
+ * shared) that was not found.
+ */
+bool gt_symbolizer_is_whole(struct gt_symbolizer *s, int module);
 
 /* The module's path as recorded. */
 const char *gt_symbolizer_path(const struct gt_symbolizer *s, int module);

@@ -212,10 +212,8 @@ void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path)
 	units->bytes = stat(path, &status) ? 0 : (uint64_t)status.st_size;
 	units->spans_left = SPANS_MORE + units->bytes;
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
-		if (type == DW_UT_compile || type == DW_UT_skeleton) {
-			units->has_split |= type == DW_UT_skeleton;
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			add_unit(units, &die);
-		}
 	gt_spans_sort(&units->spans);
 }
 
@@ -256,17 +254,20 @@ static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 	return is_regular_or_absent(path, &there) && there;
 }
 
-static void open_split(const struct gt_units *units, struct gt_unit *unit)
+static void open_split(struct gt_units *units, struct gt_unit *unit)
 {
 	Dwarf_Die code;
 	uint8_t type;
 
 	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 ||
-	    type != DW_UT_skeleton || !may_open_split(units, unit))
+	    type != DW_UT_skeleton)
 		return;
-	if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &code, NULL, NULL, NULL) == 0 &&
+	if (may_open_split(units, unit) &&
+	    dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &code, NULL, NULL, NULL) == 0 &&
 	    dwarf_tag(&code) == DW_TAG_compile_unit)
 		unit->code = code;
+	else
+		units->lacks_split = true;
 }
 
 /* Advances `die` to its next sibling, if any. In a damaged file siblings can lead back. */

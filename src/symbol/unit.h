@@ -29,7 +29,7 @@ struct gt_units {
 	uint64_t spans_left;   /* how many more are accepted, of units and functions together */
 	uint64_t bytes;        /* of the file */
 	bool has_lines;
-	bool has_split; /* functions lie in .dwo files */
+	bool lacks_split; /* a .dwo file with functions that were asked for is not there */
 };
 
 /* `path` is the file with the debug information; it and `dwarf` must outlive the units. */

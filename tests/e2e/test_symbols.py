@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """test_symbols.py - debug information that lies elsewhere: split, shared, renamed, on a server; JIT code."""
+import http.server
 import json
 import os
 import pathlib
 import shutil
 import socket
+import threading
 import time
 
 NESTED = [("pool_take", "pool.h", 11), ("pool_take_rounded", "pool.h", 16), ("prepare", "stages.c", 19),
@@ -131,14 +133,78 @@ def test_a_debug_file_comes_from_a_server(case):
         process.communicate()
 
 
-def built_large(case):
+class HasNothing(http.server.BaseHTTPRequestHandler):
+    """A server that has no file, and remembers what it was asked for."""
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    def log_message(self, *what):
+        pass
+
+
+def test_a_server_is_asked_once_for_what_it_does_not_have(case):
+    tool(case, "debuginfod-find", package="debuginfod")
+    case.path("saved").mkdir()
+    stripped(case, "saved/app.debug")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), HasNothing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}",
+           "DEBUGINFOD_CACHE_PATH": str(case.path("cache"))}
+    HasNothing.asked.clear()
+    try:
+        nested(case, "--debuginfod", env=env)
+        assert HasNothing.asked, "the server was not asked"
+        nested(case, "--debuginfod", env=env)
+        case.gputrack("report", "a.gt", "-a", "sites", "--debuginfod", env=env)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert len(HasNothing.asked) == len(set(HasNothing.asked)), HasNothing.asked
+
+
+def built_large(case, *flags):
     """As large as a program whose names are kept."""
     objcopy = tool(case, "objcopy", package="binutils")
-    built(case)
+    built(case, *flags)
     with open(case.path("padding"), "wb") as padding:
         padding.truncate(17 << 20)
     done = case.run(objcopy, "--add-section", ".padding=padding", "app")
     assert done.status == 0, done.err
+
+
+def kept_with_its_parts(case, parts):
+    """Names are kept if all parts of the debug information were there, and known without them from then on."""
+    cache = case.path("cache")
+    env = {"GPUTRACK_CACHE": str(cache)}
+    recorded(case)
+    case.path("away").mkdir()
+    for path in parts:
+        path.rename(case.path("away") / path.name)
+    assert nested(case, env=env) != NESTED and not cache.exists(), "what is not the whole was kept"
+    for path in parts:
+        (case.path("away") / path.name).rename(path)
+    assert nested(case, env=env) == NESTED and len(list(cache.iterdir())) == 1
+    for path in parts:
+        path.unlink()
+    assert nested(case, env=env) == NESTED
+    assert nested(case, env={"GPUTRACK_CACHE": ""}) != NESTED
+
+
+def test_names_of_split_debug_information_are_kept(case):
+    built_large(case, "-gsplit-dwarf")
+    kept_with_its_parts(case, list(case.folder.glob("*.dwo")))
+
+
+def test_names_of_shared_debug_information_are_kept(case):
+    dwz = tool(case, "dwz", package="dwz")
+    built_large(case)
+    built(case, "-DOTHER", output="other")
+    done = case.run(dwz, "-m", "common.debug", "app", "other")
+    assert done.status == 0, done.err
+    kept_with_its_parts(case, [case.path("common.debug")])
 
 
 def test_names_of_a_large_program_are_kept_for_the_next_report(case):
