@@ -36,7 +36,7 @@ enum {
 	CACHE_WORDS = 2 * CACHE_FRAMES,
 	SETS = 16,
 	WAYS = 16,
-	CANDIDATES = 8,
+	CANDIDATES = 32, /* more than WAYS: stacks in turn are to be known again */
 	LEARN_FREELY = 64,
 	TOUCHED = 4096,
 };

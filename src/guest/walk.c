@@ -17,6 +17,7 @@ enum {
 	PAGE = 4096,
 	MAIN_STACK_MAX = 64 << 20, /* the kernel keeps 128 MB below the first thread's stack free */
 	RULES = 4096,
+	NEAR_BYTES = 8 << 15, /* what a frame's rules save lies at most this far from its CFA */
 };
 
 /* The highest address that the first thread's frames use. */
@@ -33,7 +34,8 @@ _Static_assert(sizeof saved_registers == GT_SAVED_COUNT, "base/machine.h");
 struct usual {
 	int32_t cfa_offset;
 	uint32_t generation;
-	uint16_t cfa, has_caller;
+	uint16_t cfa;
+	uint8_t has_caller, is_saved;  /* is_saved: a bit for each of `saved` that is not 0 */
 	int16_t saved[GT_SAVED_COUNT]; /* in words from the CFA; 0: unchanged */
 };
 
@@ -68,17 +70,21 @@ static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 		usual->saved[i] = (int16_t)(rule->value[number] / 8);
 		if (rule->how[number] != GT_AT_CFA || usual->saved[i] * 8 != rule->value[number])
 			return false;
+		usual->is_saved |= (uint8_t)(!!usual->saved[i] << i);
 	}
 	return true;
 }
 
-/* Depends on every bit of every word. */
+/* Depends on every bit of every word; products that do not wait for each other. */
 static uint64_t sum_of(const uint64_t words[WORDS])
 {
+	static const uint64_t factors[] = { 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u,
+					    0x94d049bb133111ebu, 0xd6e8feb86659fd93u };
 	uint64_t sum = 0;
 
+	_Static_assert(WORDS <= sizeof factors / sizeof *factors, "a factor for each");
 	for (int i = 0; i < WORDS; i++)
-		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15u + (sum >> 32);
+		sum += words[i] * factors[i];
 	return sum;
 }
 
@@ -225,9 +231,10 @@ static __attribute__((noinline)) bool step_by_rule(struct gt_walk *w,
 	return true;
 }
 
-static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
+/* Registers that may be wrong, or a CFA at an odd place: each word is checked before it is read. */
+static __attribute__((noinline)) bool load_saved(struct gt_walk *w, const struct usual *usual,
+						 uint64_t cfa)
 {
-	uint64_t cfa = w->registers[usual->cfa] + (uint64_t)(int64_t)usual->cfa_offset;
 	uint64_t next[GT_SAVED_COUNT];
 
 	for (int i = 0; i < GT_SAVED_COUNT; i++) {
@@ -245,6 +252,30 @@ static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
 	}
 	for (int i = 0; i < GT_SAVED_COUNT; i++)
 		w->registers[saved_registers[i]] = next[i];
+	return true;
+}
+
+static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
+{
+	uint64_t cfa = w->registers[usual->cfa] + (uint64_t)(int64_t)usual->cfa_offset;
+	const uint64_t *at = (const uint64_t *)(uintptr_t)cfa;
+
+	if (w->is_guessed || cfa % sizeof *at || cfa < PAGE + NEAR_BYTES ||
+	    cfa >= GT_USER_END - NEAR_BYTES) {
+		if (!load_saved(w, usual, cfa))
+			return false;
+	} else {
+		for (unsigned left = usual->is_saved; left; left &= left - 1) {
+			int i = __builtin_ctz(left);
+
+			w->registers[saved_registers[i]] =
+				word_at((uint64_t)(uintptr_t)(at + usual->saved[i]));
+		}
+		if (usual->saved[0])
+			w->frame_at = at + usual->saved[0];
+		if (usual->saved[1])
+			w->return_at = at + usual->saved[1];
+	}
 	w->registers[GT_RETURN] = gt_code_address(w->registers[GT_RETURN]);
 	w->registers[GT_STACK] = cfa;
 	w->is_interrupted = false;
