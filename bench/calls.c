@@ -15,7 +15,7 @@ enum {
 	WARM_UP = 16,                /* that part of a round is run first, and not timed */
 };
 
-static const int thread_counts[] = { 1, BENCH_THREADS_MAX };
+static const char thread_counts[] = "1 4";
 
 struct descent {
 	void (*run)(void *self, long repeats);
@@ -220,8 +220,30 @@ static long find_repeats(const struct bench_case *what, const struct bench_plan 
 	return (long)(ROUND_NS / ns);
 }
 
+/* Returns how many numbers of threads there are. */
+static size_t read_thread_counts(int counts[BENCH_THREADS_MAX])
+{
+	const char *text = getenv("BENCH_THREADS");
+	size_t count = 0;
+	int used;
+
+	for (text = text ? text : thread_counts;
+	     count < BENCH_THREADS_MAX && sscanf(text, "%d%n", &counts[count], &used) == 1;
+	     text += used) {
+		if (counts[count] < 1 || counts[count] > BENCH_THREADS_MAX) {
+			fprintf(stderr, "calls: BENCH_THREADS must be from 1 to %d\n",
+				BENCH_THREADS_MAX);
+			exit(2);
+		}
+		count++;
+	}
+	return count;
+}
+
 struct bench_total bench_calls(const struct bench_plan *plan)
 {
+	int threads[BENCH_THREADS_MAX];
+	size_t thread_count = read_thread_counts(threads);
 	void (*from)(struct descent * d) = find_level();
 	struct bench_total total = { 0 };
 	long repeats[BENCH_CASES_MAX];
@@ -230,10 +252,10 @@ struct bench_total bench_calls(const struct bench_plan *plan)
 		repeats[i] = find_repeats(&plan->cases[i], plan, from, &total);
 	for (int n = 0; n < plan->rounds; n++)
 		for (size_t i = 0; i < plan->case_count; i++)
-			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++) {
+			for (size_t t = 0; t < thread_count; t++) {
 				struct round r = { .what = &plan->cases[i],
 						   .repeats = repeats[i],
-						   .threads = thread_counts[t] };
+						   .threads = threads[t] };
 
 				printf("sample\t%s\t%u\t%d\t%.2f\n", r.what->name, r.what->calls,
 				       r.threads, run_round(&r, plan, from, &total));

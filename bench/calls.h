@@ -2,6 +2,7 @@
 /*
  * calls.h - times calls of an API as a program makes them: from a deep stack, in one thread and in
  * several, in small rounds that take turns. Shared by the programs that drive one door each.
+ * BENCH_THREADS in the environment sets the numbers of threads ("1 4").
  *
  * Prints lines of tab-separated fields:
  *	frames	16                                   depth of the stack at each call
@@ -14,7 +15,7 @@
 
 #include <stddef.h>
 
-enum { BENCH_THREADS_MAX = 4, BENCH_CASES_MAX = 8, BENCH_FRAMES = 16 };
+enum { BENCH_THREADS_MAX = 16, BENCH_CASES_MAX = 8, BENCH_FRAMES = 16 };
 
 struct bench_case {
 	const char *name;

@@ -35,6 +35,11 @@ keep_samples() {
 		'$1 == "sample" { print variant, $2, $3, $4, $5 }' "$2" >>"$work/samples"
 }
 
+# Adds a point to the curves that run.sh draws: CHART CURVE X_AXIS Y_AXIS X Y.
+curve_point() {
+	[ -z "${BENCH_CURVES-}" ] || printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$@" >>"$BENCH_CURVES"
+}
+
 # The value of a line "NAME<tab>VALUE".
 value_of() {
 	awk -F '\t' -v name="$1" '$1 == name { print $2; exit }' "$2"

@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""goals.py - the page of goals, from the tables that the benchmarks printed: TABLES [--json OUT] [--compare OLD.json]
+"""goals.py - the page of goals, from the tables that the benchmarks printed: TABLES [--json OUT] [--page OUT.md]
+[--compare OLD.json] [--all]
 
 A goal is a row of goals.tsv. TABLES is what bench/run.sh prints: a heading "## NAME: TITLE" for each benchmark,
-then Markdown tables. A figure in a cell is its last number, which is the worst of several.
+then Markdown tables. A figure in a cell is its last number, which is the worst of several. On a terminal the page
+is text as wide as that, elsewhere Markdown.
 """
 import argparse
 import json
 import pathlib
 import re
+import shutil
 import sys
+import textwrap
+
+NOISE = 0.05  # a smaller change is none
+WIDE = 130    # columns from which a peer has the same line
 
 
 def split(line):
@@ -57,15 +64,15 @@ def goals(path):
             yield (line.split("\t") + [""] * 3)[:9]
 
 
-def measure(tables):
-    """A figure for each goal of the benchmarks that ran: None where one was skipped."""
+def measure(tables, every):
+    """A figure for each goal of the benchmarks that ran, or of all: None where one was skipped."""
     found = []
     path = pathlib.Path(__file__).with_name("goals.tsv")
     for bench, what, row, column, goal, unit, peer, peer_row, peer_column in goals(path):
-        if bench not in tables:
+        if bench not in tables and not every:
             continue
-        value = figure_of(tables[bench], row, column)
-        compared = figure_of(tables[bench], row if peer_row == "=" else peer_row, peer_column) if peer else None
+        value = figure_of(tables.get(bench, []), row, column)
+        compared = figure_of(tables.get(bench, []), row if peer_row == "=" else peer_row, peer_column) if peer else None
         operator, limit = goal.split()
         met = None if value is None else value <= float(limit) if operator == "<=" else value >= float(limit)
         found.append({"benchmark": bench, "what": what, "goal": goal, "unit": unit, "value": value, "met": met,
@@ -77,46 +84,86 @@ def number(value):
     return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
-def print_page(found):
-    print("| what | goal | figure | peer | its figure | ours by it | |")
-    print("|---|--:|--:|---|--:|--:|---|")
+def cells_of(f):
+    """what, goal, figure, peer, its figure, ours by it, verdict"""
+    goal = f["goal"].replace("<=", "≤").replace(">=", "≥")
+    value = f"{number(f['value'])} {f['unit']}" if f["value"] is not None else ""
+    # a peer's figure of another unit, which its name ends in, is not ours to divide by
+    is_alike = not (f["peer"] or "").endswith(", ns") or f["unit"] == "ns"
+    by = f"{f['value'] / f['peer_value']:.2f}" if is_alike and f["value"] is not None and f["peer_value"] else ""
+    verdict = {None: "not measured", True: "ok", False: "missed"}[f["met"]]
+    return [f["what"], f"{goal} {f['unit']}", value, f["peer"] or "", number(f["peer_value"]), by, verdict]
+
+
+def markdown(found):
+    yield "| what | goal | figure | peer | its figure | ours by it | |"
+    yield "|---|--:|--:|---|--:|--:|---|"
     for f in found:
-        goal = f["goal"].replace("<=", "≤").replace(">=", "≥")
-        value = f"{number(f['value'])} {f['unit']}" if f["value"] is not None else ""
-        by = f"{f['value'] / f['peer_value']:.2f}" if f["value"] is not None and f["peer_value"] else ""
-        verdict = {None: "not measured", True: "ok", False: "**missed**"}[f["met"]]
-        print(f"| {f['what']} | {goal} {f['unit']} | {value} | {f['peer'] or ''} | {number(f['peer_value'])} | {by} "
-              f"| {verdict} |")
-    counts = [sum(f["met"] is met for f in found) for met in (True, False, None)]
-    print("\n%d goals met, %d missed, %d not measured." % tuple(counts))
+        *cells, verdict = cells_of(f)
+        yield f"| {' | '.join(cells)} | {'**missed**' if verdict == 'missed' else verdict} |"
+
+
+def text(found, columns):
+    """The page as text of so many columns: a peer is on a line of its own where there is no room beside."""
+    rows = [[*cells_of(f)[:6], {None: "-", True: "ok", False: "missed"}[f["met"]]] for f in found]
+    goal, figure, verdict = (max((len(row[i]) for row in rows), default=0) for i in (1, 2, 6))
+    peers = [": ".join(filter(None, row[3:5])) + (f" (ours by it: {row[5]})" if row[5] else "") for row in rows]
+    beside = max(map(len, peers), default=0) if columns >= WIDE else 0
+    room = max(20, columns - goal - figure - verdict - beside - (8 if beside else 6))
+    room = min(room, max((len(row[0]) for row in rows), default=0))
+    for row, peer in zip(rows, peers):
+        first, *more = textwrap.wrap(row[0], room)
+        yield f"{row[6]:{verdict}}  {first:{room}}  {row[1]:>{goal}}  {row[2]:>{figure}}  {peer if beside else ''}".rstrip()
+        yield from (" " * (verdict + 2) + line for line in more)
+        if peer and not beside:
+            yield from textwrap.wrap(peer, columns, initial_indent=" " * (verdict + 4),
+                                     subsequent_indent=" " * (verdict + 4))
+
+
+def sum_of(found):
+    return "%d goals met, %d missed, %d not measured." % tuple(
+        sum(f["met"] is met for f in found) for met in (True, False, None))
 
 
 def print_changes(old, found):
     before = {f["what"]: f["value"] for f in old}
-    print("| what | before | now | change |")
-    print("|---|--:|--:|--:|")
+    print("| what | before | now | change | |")
+    print("|---|--:|--:|--:|---|")
     for f in found:
         was, now = before.get(f["what"]), f["value"]
         if was is None and now is None:
             continue
-        change = f"{100 * (now / was - 1):+.1f} %" if was and now is not None else ""
-        print(f"| {f['what']} | {number(was)} | {number(now)} | {change} |")
+        by = now / was - 1 if was and now is not None else None
+        change = "" if by is None else f"{100 * by:+.1f} %"
+        verdict = "" if by is None or abs(by) < NOISE else "better" if (by < 0) == (f["goal"][0] == "<") else "worse"
+        print(f"| {f['what']} | {number(was)} | {number(now)} | {change} | {verdict} |")
+    gone = sorted(before.keys() - {f["what"] for f in found})
+    if gone:
+        print("\nNo longer measured: " + "; ".join(gone) + ".")
 
 
 def main():
     arguments = argparse.ArgumentParser(description="The page of goals, from the tables that the benchmarks printed.")
     arguments.add_argument("tables", type=pathlib.Path)
     arguments.add_argument("--json", type=pathlib.Path, help="keep the figures for --compare")
+    arguments.add_argument("--page", type=pathlib.Path, metavar="OUT.md", help="also write the page there, as Markdown")
+    arguments.add_argument("--all", action="store_true", help="show goals of benchmarks that did not run, too")
     arguments.add_argument("--compare", type=pathlib.Path, metavar="OLD.json", help="show what has changed since")
     chosen = arguments.parse_args()
     try:
-        found = measure(tables_of(chosen.tables.read_text()))
+        tables = chosen.tables.read_text()
+        found = measure(tables_of(tables), chosen.all)
         old = json.loads(chosen.compare.read_text()) if chosen.compare else None
         if old is not None and not all("what" in f and "value" in f for f in old):
             raise ValueError("no figures in it")
     except (OSError, ValueError, TypeError) as error:
         sys.exit(f"goals.py: {chosen.compare or chosen.tables}: {error}")
-    print_page(found)
+    is_terminal = sys.stdout.isatty()
+    print(*(text(found, shutil.get_terminal_size().columns) if is_terminal else markdown(found)), sep="\n")
+    print("\n" + sum_of(found))
+    if chosen.page:
+        head = tables.partition("\n## ")[0].rstrip()
+        chosen.page.write_text("\n".join([head, "", *markdown(found), "", sum_of(found)]) + "\n")
     if old is not None:
         print()
         print_changes(old, found)

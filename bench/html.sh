@@ -4,7 +4,7 @@
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
-rounds=3
+rounds=${ROUNDS:-3}
 
 "$build/gputrack" html --help >/dev/null || die "this gputrack has no html"
 

@@ -4,7 +4,7 @@
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
-rounds=5 # of processes; each has rounds of its own
+rounds=${ROUNDS:-5} # of processes; each has rounds of its own
 folder=$build/levelzero
 program=$build/bench/levelzero_calls
 source=$bench/../tests/fake/levelzero

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""names.py - writes C for names.sh: unit FUNCTIONS, or main UNITS FUNCTIONS
+"""names.py - writes C for names.sh: unit FUNCTIONS [PREFIX], or main UNITS FUNCTIONS
 
-`unit` is a source whose functions have inlined ones and types of their own. Of it, names.sh makes as many units as
-it needs by another prefix of the symbols; `main` creates an event in the first functions of each.
+`unit` is a source whose functions have inlined ones and types of their own; their names begin with PREFIX. `main`
+creates an event in the first functions of each unit, whose prefixes are c0_, c1_, …
 """
 import sys
 
@@ -14,7 +14,7 @@ UNIT = """static inline __attribute__((always_inline)) int inner{n}(struct s{s} 
 		sum{n} += p ? p->a{s} : i{n};
 	return sum{n};
 }}
-int f{n}(void (*call)(void), struct s{s} *p)
+int {prefix}f{n}(void (*call)(void), struct s{s} *p)
 {{
 	int a = inner{n}(p, 3), b = inner{n}(p, a);
 	if (call)
@@ -52,7 +52,7 @@ def main():
         for s in range(TYPES):
             print(f"struct s{s} {{ int a{s}; char *name{s}; struct s{s} *next; double values[{s + 1}]; }};")
         for n in range(int(sys.argv[2])):
-            print(UNIT.format(n=n, s=n % TYPES))
+            print(UNIT.format(n=n, s=n % TYPES, prefix=(sys.argv + [""])[3]))
         return
     names = [f"c{unit}_f{n}" for unit in range(int(sys.argv[2])) for n in range(int(sys.argv[3]))]
     print(MAIN.format(declarations="\n".join(f"int {name}(void (*)(void), void *);" for name in names),

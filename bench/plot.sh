@@ -4,7 +4,7 @@
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
-rounds=3
+rounds=${ROUNDS:-3}
 
 # ROWS: a tracker's CSV in which memory goes up and down and some destroys leak.
 tracker() {

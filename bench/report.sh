@@ -4,7 +4,7 @@
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
-rounds=5
+rounds=${ROUNDS:-5}
 rounds_slow=2 # of those recordings that take the longest
 
 commands="read replay"

@@ -3,6 +3,7 @@
 """test_goals.py - the page of goals that bench/goals.py makes of the benchmarks' tables: SOURCE_DIR"""
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import sys
@@ -35,6 +36,23 @@ def run(*arguments):
     return subprocess.run([sys.executable, BENCH / "goals.py", *arguments], capture_output=True, text=True)
 
 
+def on_terminal(columns, *arguments):
+    """What it prints on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([sys.executable, BENCH / "goals.py", *arguments], stdout=slave,
+                               env=dict(os.environ, COLUMNS=str(columns), PYTHONIOENCODING="utf-8"))
+    os.close(slave)
+    text = b""
+    try:
+        while part := os.read(master, 65536):
+            text += part
+    except OSError:  # the terminal's other end is closed
+        pass
+    os.close(master)
+    process.wait()
+    return text.decode().replace("\r", "")
+
+
 def check(what, right, found):
     if not right:
         sys.exit(f"{what}: {found}")
@@ -54,9 +72,22 @@ def main():
     check("one that did not run is left out", not any("OpenCL" in row for row in rows), rows)
     check("the sum", "2 goals met, 1 missed, 4 not measured." in done.stdout, done.stdout)
 
-    tables.write_text(TABLES.replace("3.97", "7.94"))
+    page = pathlib.Path("page.md")
+    every = run(tables, "--all", "--page", page).stdout
+    check("all goals, if asked for", every.count("not measured") > 20 and "OpenCL call" in every, every)
+    check("the page by itself", page.read_text().startswith("# Performance\n") and
+          page.read_text().endswith(every) and "## snapshot" not in page.read_text(), page.read_text())
+    for columns in (80, 200):
+        text = on_terminal(columns, tables, "--all")
+        check("no line is too long", max(map(len, text.splitlines())) <= columns, text)
+        check("a peer's figure", "Python's pickle.load: 32.05 (ours by it: 0.12)" in text, text)
+        check("a missed goal", re.search(r"^missed +memory for it .* 1,078 MiB", text, re.M), text)
+
+    tables.write_text(TABLES.replace("3.97", "7.94").replace("32.05", "32.06"))
     done = run(tables, "--compare", figures)
-    check("what has changed", "| import of a 1 GB snapshot of PyTorch | 3.97 | 7.94 | +100.0 % |" in done.stdout, done.stdout)
+    check("what has changed", "| import of a 1 GB snapshot of PyTorch | 3.97 | 7.94 | +100.0 % | worse |" in done.stdout,
+          done.stdout)
+    check("what has not", "| memory for it | 1,078 | 1,078 | +0.0 % |  |" in done.stdout, done.stdout)
     for text in ("", "{}x", '[{"a": 1}]', "3"):
         figures.write_text(text)
         done = run(tables, "--compare", figures)

@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# threads.sh BUILD_DIR - what a call costs from 1 to 4 threads, to 16 on 8 cores and more: doors, tracker, attach.
+#
+# The drivers are PoCL, and stand-ins for Level Zero's and CUDA's. The variants take turns.
+set -eu
+. "$(dirname -- "$0")/common.sh"
+
+rounds=${ROUNDS:-3} # of processes; each has rounds of its own
+BENCH_THREADS="1 2 4"
+[ "$(nproc)" -lt 8 ] || BENCH_THREADS="1 2 4 8 16"
+export BENCH_THREADS
+fake=$build/tests/fake
+folder=$build/levelzero
+calls=$build/bench
+
+# NAME COMMAND…: adds its samples under NAME.
+run_once() {
+	name=$1
+	shift
+	"$@" >"$work/out" 2>"$work/err" || die "$name: $(head -n 3 "$work/err")"
+	rm -rf "$work/bench.gt" "$work/csv"
+	mkdir "$work/csv"
+	keep_samples "$name" "$work/out"
+}
+
+opencl() {
+	run_once "OpenCL" "$calls/opencl_calls" 2
+	run_once "OpenCL recorded" env OPENCL_LAYERS="$build/libgputrack_opencl.so" \
+		GPUTRACK_RECORDING="$work/bench.gt" "$calls/opencl_calls" 2
+}
+
+levelzero() {
+	ze="env ZE_ENABLE_ALT_DRIVERS=$fake/levelzero/libze_fake.so"
+	layered="$ze LD_LIBRARY_PATH=$folder ZE_ENABLE_VALIDATION_LAYER=1"
+	# shellcheck disable=SC2086
+	{
+		run_once "Level Zero" $ze "$calls/levelzero_calls" 2
+		run_once "Level Zero recorded" $layered GPUTRACK_RECORDING="$work/bench.gt" "$calls/levelzero_calls" 2
+		run_once "Level Zero tracked" $layered ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER=1 \
+			ZEL_SYSTEM_RESOURCE_TRACKER_CSV="$work/csv/tracker.csv" "$calls/levelzero_calls" 2
+	}
+	"$calls/syscalls" | sed -n 's/^| one reading and one row at a time, \([0-9]*\) threads* | \([0-9]*\) |$/\1\t\2/p' \
+		>>"$work/turns"
+}
+
+cuda() {
+	run_once "CUDA" env LD_LIBRARY_PATH="$fake/cuda" "$calls/cuda_calls" 2
+	run_once "CUDA recorded" env LD_LIBRARY_PATH="$fake/cuda" LD_PRELOAD="$build/libgputrack_preload.so" \
+		GPUTRACK_RECORDING="$work/bench.gt" "$calls/cuda_calls" 2
+	[ "$(id -u)" = 0 ] && "$build/gputrack" attach --help >/dev/null 2>&1 || return 0
+	# its first line is attach's own; the program's figures come through
+	run_once "CUDA attached" env LD_LIBRARY_PATH="$fake/cuda" "$build/gputrack" attach -q -i 0 \
+		-o "$work/bench.gt" -c "$calls/cuda_calls" 2
+}
+
+for i in $(seq "$rounds"); do
+	[ ! -x "$calls/opencl_calls" ] || opencl
+	[ ! -x "$calls/levelzero_calls" ] || levelzero
+	[ ! -f "$fake/cuda/libcuda.so.1" ] || cuda
+done
+
+# WHAT VARIANT BARE CASE: the least over bare at each number of threads, in ns a call, and the last by the
+# first.
+row() {
+	awk -F '\t' -v what="$1" -v variant="$2" -v bare="$3" -v name="$4" -v counts="$BENCH_THREADS" '
+		$2 != name || ($1 != variant && $1 != bare) { next }
+		!(($1, $4) in least) || $5 < least[$1, $4] { least[$1, $4] = $5; calls = $3 }
+		END {
+			n = split(counts, at, " ")
+			if (!((variant, at[1]) in least))
+				exit
+			printf "| %s |", what
+			for (i = 1; i <= n; i++) {
+				over[i] = (least[variant, at[i]] - least[bare, at[i]]) / calls
+				printf " %.0f |", over[i]
+			}
+			printf " %.2f |\n", over[n] / over[1]
+		}' "$work/samples" | tee -a "$work/rows"
+}
+
+printf '| ns a call over bare, by threads |'
+printf ' %s |' $BENCH_THREADS
+printf ' most threads by one |\n|---|'
+printf -- '--:|%.0s' $BENCH_THREADS ""
+echo
+row "OpenCL, recorded" "OpenCL recorded" "OpenCL" "create + release, 4 KiB buffer"
+row "Level Zero, recorded" "Level Zero recorded" "Level Zero" "9 calls, one after another"
+row "CUDA stand-in, recorded" "CUDA recorded" "CUDA" "create + destroy, event"
+row "CUDA stand-in, attached" "CUDA attached" "CUDA" "create + destroy, event"
+row "Level Zero tracker with CSV" "Level Zero tracked" "Level Zero" "9 calls, one after another"
+while IFS='|' read -r _ what figures; do
+	set -- $(echo "$figures" | tr '|' ' ')
+	for threads in $BENCH_THREADS; do
+		curve_point "Cost by threads" "$(echo $what)" "threads" "ns a call over bare" "$threads" "$1"
+		shift
+	done
+done <"$work/rows"
+
+echo
+echo "| tracker with CSV | ns a call | one reading and one row in its turn | ratio |"
+echo "|---|--:|--:|--:|"
+for threads in 1 4; do
+	[ -s "$work/turns" ] || continue
+	awk -F '\t' -v threads=$threads '
+		FNR == NR { if ($1 == threads && (!least || $2 < least)) least = $2; next }
+		$1 == "Level Zero tracked" && $2 == "9 calls, one after another" && $4 == threads &&
+			(!ours || $5 / $3 < ours) { ours = $5 / $3 }
+		END { printf "| %d thread%s | %.0f | %.0f | %.2f |\n", threads, (threads > 1 ? "s" : ""), ours, least,
+			ours / least }' "$work/turns" "$work/samples"
+done
+echo
+echo "The least of $((rounds * 2)) rounds each; with several threads, the time of one core, waiting included."
