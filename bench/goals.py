@@ -74,6 +74,9 @@ def measure(tables, every):
         value = figure_of(tables.get(bench, []), row, column)
         compared = figure_of(tables.get(bench, []), row if peer_row == "=" else peer_row, peer_column) if peer else None
         operator, limit = goal.split()
+        # as far below bare as the goal is above it: other programs disturbed the bare run
+        if value is not None and value < -float(limit):
+            value = None
         met = None if value is None else value <= float(limit) if operator == "<=" else value >= float(limit)
         found.append({"benchmark": bench, "what": what, "goal": goal, "unit": unit, "value": value, "met": met,
                       "peer": peer or None, "peer_value": compared})
@@ -90,7 +93,8 @@ def cells_of(f):
     value = f"{number(f['value'])} {f['unit']}" if f["value"] is not None else ""
     # a peer's figure of another unit, which its name ends in, is not ours to divide by
     is_alike = not (f["peer"] or "").endswith(", ns") or f["unit"] == "ns"
-    by = f"{f['value'] / f['peer_value']:.2f}" if is_alike and f["value"] is not None and f["peer_value"] else ""
+    is_alike &= f["value"] is not None and f["value"] >= 0 and (f["peer_value"] or 0) > 0
+    by = f"{f['value'] / f['peer_value']:.2f}" if is_alike else ""
     verdict = {None: "not measured", True: "ok", False: "missed"}[f["met"]]
     return [f["what"], f"{goal} {f['unit']}", value, f["peer"] or "", number(f["peer_value"]), by, verdict]
 

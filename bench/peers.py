@@ -16,7 +16,7 @@ import tempfile
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-PATIENCE = 300
+PATIENCE = 150
 FAKE = BUILD / "tests/fake/cuda"
 PAIR = "create + release, 4 KiB buffer"
 HAS_GPU = not subprocess.run([BUILD / "bench/cuda_calls", "--probe"], capture_output=True).returncode
@@ -34,9 +34,10 @@ class Run:
         # libraries that a tool or its interpreter brings are not asked for debug information elsewhere
         env = dict(os.environ, LC_ALL="C.UTF-8", GPUTRACK_CONFIG="", OCL_ICD_VENDORS="pocl.icd", POCL_DEVICES="basic",
                    DEBUGINFOD_URLS="", BENCH_THREADS="1", **more)
-        done = subprocess.run([str(word) for word in [BUILD / "bench/measure", times, *command]], cwd=folder, env=env,
-                              text=True, errors="replace", stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=PATIENCE)
+        # the time limit ends the tool itself: `measure` would leave it behind
+        limited = [BUILD / "bench/measure", times, "timeout", "-k", "5", str(PATIENCE), *command]
+        done = subprocess.run([str(word) for word in limited], cwd=folder, env=env, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, capture_output=True)
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         self.seconds, self.cpu, self.kib = map(float, times.read_text().split())
 
@@ -135,7 +136,8 @@ def leak_table(folder, program, more, title):
             continue
         run, _, leaks = use(folder, BUILD / "bench" / program, more)
         if run.status not in (0, 1):
-            print(f"| {name} | failed with status {run.status} | | | | {run.seconds:.1f} |", flush=True)
+            why = f"gave up after {PATIENCE} s" if run.status == 124 else f"failed with status {run.status}"
+            print(f"| {name} | | {why} | | | {run.seconds:.1f} |", flush=True)
             continue
         text = "\n".join(leaks)
         missed = [row for row in rows if not re.search(rf"\bleak_{row}\b", text)]

@@ -3,7 +3,8 @@
 """torch_steps.py - what gputrack adds to PyTorch's steps: BUILD_DIR; needs a GPU.
 
 A transformer's training step, and inference that allocates many small tensors: each in processes of
-its own, bare and under `gputrack run` in turn. A process reports the median of its steps.
+its own, bare, under `gputrack run` and with PyTorch's own memory history in turn. A process reports the median of
+its steps.
 """
 import os
 import pathlib
@@ -36,6 +37,9 @@ def step():
         y = torch.relu(layer(y)) + torch.ones(8, 64, device="cuda")
 COUNT = 1000
 """
+HISTORY = """
+torch.cuda.memory._record_memory_history(max_entries=1000000, stacks="python")
+"""
 TIMED = """
 times = []
 for i in range(COUNT):
@@ -61,12 +65,13 @@ def main():
     print("| step | how | µs, median of processes | spread | × bare |\n|---|---|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         ours = [str(BUILD / "gputrack"), "run", "-q", "-o", f"{folder}/a.gt"]
-        ways = {"bare": [], "direct": ours, "through CUPTI": [*ours, "--cuda-door", "cupti"]}
+        ways = {"bare": ([], ""), "direct": (ours, ""), "through CUPTI": ([*ours, "--cuda-door", "cupti"], ""),
+                "PyTorch's own history": ([], HISTORY)}
         for name, text in (("training", TRAINING), ("inference", INFERENCE)):
             times = {way: [] for way in ways}
             for _ in range(ROUNDS):
-                for way, before in ways.items():
-                    times[way].append(run(text + TIMED, *before))
+                for way, (before, more) in ways.items():
+                    times[way].append(run(text + more + TIMED, *before))
             bare = statistics.median(times["bare"])
             for way, found in times.items():
                 median = statistics.median(found)
