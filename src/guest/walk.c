@@ -34,8 +34,8 @@ _Static_assert(sizeof saved_registers == GT_SAVED_COUNT, "base/machine.h");
 struct usual {
 	int32_t cfa_offset;
 	uint32_t generation;
-	uint16_t cfa;
-	uint8_t has_caller, is_saved;  /* is_saved: a bit for each of `saved` that is not 0 */
+	uint8_t cfa, has_caller;
+	uint16_t is_saved;             /* a bit for each of `saved` that is not 0 */
 	int16_t saved[GT_SAVED_COUNT]; /* in words from the CFA; 0: unchanged */
 };
 
@@ -48,12 +48,13 @@ struct row {
 	_Atomic uint64_t check, words[WORDS];
 };
 static struct row rows[RULES];
+_Static_assert(GT_SAVED_COUNT <= 16 && GT_REGISTERS <= 256, "struct usual has room for them");
 static _Atomic uint32_t generation = 1;
 
 static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 {
 	*usual = (struct usual){ .cfa_offset = rule->cfa_offset,
-				 .cfa = (uint16_t)rule->cfa,
+				 .cfa = (uint8_t)rule->cfa,
 				 .generation =
 					 atomic_load_explicit(&generation, memory_order_relaxed) };
 	if (rule->how[GT_RETURN] == GT_UNDEFINED)
@@ -70,7 +71,7 @@ static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 		usual->saved[i] = (int16_t)(rule->value[number] / 8);
 		if (rule->how[number] != GT_AT_CFA || usual->saved[i] * 8 != rule->value[number])
 			return false;
-		usual->is_saved |= (uint8_t)(!!usual->saved[i] << i);
+		usual->is_saved |= (uint16_t)(!!usual->saved[i] << i);
 	}
 	return true;
 }
@@ -79,7 +80,8 @@ static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
 static uint64_t sum_of(const uint64_t words[WORDS])
 {
 	static const uint64_t factors[] = { 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u,
-					    0x94d049bb133111ebu, 0xd6e8feb86659fd93u };
+					    0x94d049bb133111ebu, 0xd6e8feb86659fd93u,
+					    0xff51afd7ed558ccdu };
 	uint64_t sum = 0;
 
 	_Static_assert(WORDS <= sizeof factors / sizeof *factors, "a factor for each");
