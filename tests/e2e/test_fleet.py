@@ -268,6 +268,56 @@ def test_the_fleet_answers_from_todays_server(case):
         ask_everything(case, server)
 
 
+def rows_with_ties():
+    """Rows of one time that differ in what is not compared first: files, lines, GPUs, names, digits of sums."""
+    before, after = MIDNIGHT + DAY - 60, MIDNIGHT + 2 * DAY - 60
+    leak = {"live_bytes": 8 << 20, "growth_bytes": 1 << 20, "growing_since": MIDNIGHT}
+    rows = []
+    for time_s in (before, after):
+        # one place of two programs; the same code with two lines; two GPUs and stacks of one process
+        rows += [{"time": time_s, "host": host, "file": f"/{host}/load.c", **leak} for host in ("h1", "h2")]
+        rows += [{"time": time_s, "host": "h3", "place": "load load.c:14", "line": 14, **leak}]
+        rows += [{"time": time_s, "host": "h4", "gpu": gpu, "stack": stack, **leak}
+                 for gpu in ("GPU 0", "GPU 1") for stack in ("0a", "0b")]
+        # equal sums of fractions: in two orders, one of them is larger by the last digit
+        for place, rates in (("a a.c:1", (0.1, 0.2, 0.3)), ("b b.c:1", (0.3, 0.2, 0.1))):
+            rows += [{"time": time_s, "host": "h5", "pid": i, "place": place, "file": f"/{place[0]}.c", "line": 1,
+                      "kind": "event", "growth_objects": rate, "growing_since": MIDNIGHT} for i, rate in enumerate(rates)]
+    # a process that has changed its name, and whose pod was not known at first
+    rows += [{"time": after - 60 * i, "host": "h6", "process": name, "pod": pod, **leak}
+             for i, (name, pod) in enumerate((("worker", "serve-0"), ("serve", "")))]
+    return rows
+
+
+def ask_in_both_orders(case, server):
+    questions = (("top",), ("diff", "--before", "2026-09-21", "--after", "2026-09-22"),
+                 ("diff", "--before", "2026-09-21T23:59:30", "--after", "2026-09-22T23:59:30"), ("place", "load.c"))
+    answers = []
+    for rows in (rows_with_ties(), rows_with_ties()[::-1]):
+        for table in ("rows", "days"):
+            server.query(f"TRUNCATE TABLE gputrack.{table}")
+            server.query(f"SYSTEM STOP MERGES gputrack.{table}")
+        for row in rows:  # a part each
+            insert(server, row)
+        answers.append([fleet(case, server, *question, "-f", "json") for question in questions])
+    for question, first, second in zip(questions, *answers):
+        assert first == second, (question, first, second)
+    top, _, _, where = map(json.loads, answers[0])
+    assert [place["total"] for place in (top, where)] == [4, 8], (top, where)
+    renamed = [p for p in where["processes"] if p["host"] == "h6"]
+    assert [(p["process"], p["pod"]) for p in renamed] == [("worker", "serve-0")], renamed
+
+
+def test_answers_do_not_depend_on_the_order_of_rows_on_an_old_server(case):
+    with engines.ClickHouse(case) as server:
+        ask_in_both_orders(case, server)
+
+
+def test_answers_do_not_depend_on_the_order_of_rows_on_todays_server(case):
+    with engines.Chdb(case) as server:
+        ask_in_both_orders(case, server)
+
+
 def test_wrong_questions_are_refused(case):
     for words, said in ((("tpo",), "did you mean top?"), ((), "needs a question"), (("top", "x"), "takes no operand"),
                         (("diff", "--before", "2026-09-21"), "needs --before DATE and --after DATE"),

@@ -362,7 +362,7 @@ static void follow(struct gt_agent *a)
 	uint64_t watchdog_ns = gt_service_watchdog_ns(), barked_ns = 0;
 	size_t told = 0;
 
-	a->fed_ns = a->minute_ns = a->begun_ns = gt_now_ns();
+	a->fed_ns = a->minute_ns = a->begun_ns = a->rows.taken_ns = gt_now_ns();
 	while (!gt_stopped && !must_restart) {
 		uint64_t now;
 

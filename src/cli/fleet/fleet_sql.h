@@ -7,10 +7,30 @@
 
 /* clang-format off */
 
+/*
+ * The answer is the same in whatever order rows arrive, are merged and read: any() only of columns
+ * that are equal within a group, sums of fractions rounded before they are compared, and an order
+ * whose last key is unique.
+ */
+
+/* Sums of rates an hour: the last digits depend on the order. */
+#define SUM_RATE         "round(sum(rate), 3)"
+#define SUM_RATE_OBJECTS "round(sum(rate_objects), 6)"
+
+/*
+ * The words of a group, of its latest row: processes of two releases, or of two programs, say one
+ * place with different lines or files. Of rows of one time it is always the same one's.
+ */
+#define LATEST_WORDS \
+	"argMax(place, latest), argMax(file, latest), argMax(line, latest), any(api), any(kind)"
+#define WORDS_AND_LATEST \
+	"place, file, line, api, kind, bitOr(bitShiftLeft(toUInt64(toUInt32(time)), 32), " \
+	"bitAnd(cityHash64(place, file, line), 4294967295)) AS latest"
+
 /* The words of places: days, keys. */
 #define SQL_WORDS \
-	"SELECT site, any(place), any(file), any(line), any(api), any(kind) FROM days WHERE " \
-	"day >= '%s' AND day <= '%s' AND site IN (%s) GROUP BY site"
+	"SELECT site, " LATEST_WORDS " FROM (SELECT site, " WORDS_AND_LATEST " FROM days WHERE " \
+	"day >= '%s' AND day <= '%s' AND site IN (%s)) GROUP BY site"
 
 /* What running processes hold of places: day, keys, day. */
 #define SQL_HELD \
@@ -27,17 +47,18 @@
  * all is left out at once.
  */
 #define SQL_TOP \
-	"SELECT spot, round(sum(rate * hours)), round(sum(rate_objects * hours)), sumIf(rate, " \
-	"day = '%s'), sumIf(rate_objects, day = '%s'), uniqExact(machine), uniqExact(series), " \
-	"min(since) FROM (SELECT any(site) AS spot, series, day, any(cityHash64(host)) AS " \
-	"machine, argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS " \
-	"rate_objects, argMax(growing_since, time) AS since, (toUInt32(max(time)) - " \
+	"SELECT spot, round(sum(rate * hours)) AS grown, round(sum(rate_objects * hours)) AS " \
+	"grown_objects, round(sumIf(rate, day = '%s'), 3), round(sumIf(rate_objects, day = '%s'), " \
+	"6), uniqExact(machine), uniqExact(series), min(since) FROM (SELECT any(site) AS spot, " \
+	"series, day, any(cityHash64(host)) AS machine, argMax(growth_bytes, time) AS rate, " \
+	"argMax(growth_objects, time) AS rate_objects, argMax(growing_since, time) AS since, " \
+	"(toUInt32(max(time)) - " \
 	"greatest(toUInt32(since), toUInt32(day) * %d)) / 3600 AS hours FROM days WHERE day " \
 	">= '%s' AND day <= '%s' AND site IN (SELECT site FROM days WHERE day >= '%s' AND day " \
 	"<= '%s' AND (growth_bytes > 0 OR growth_objects > 0)) AND series IN (SELECT series " \
 	"FROM days WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects " \
 	"> 0)) GROUP BY series, day) WHERE rate > 0 OR rate_objects > 0 GROUP BY spot ORDER " \
-	"BY sum(rate * hours) DESC, sum(rate_objects * hours) DESC, spot"
+	"BY grown DESC, grown_objects DESC, spot"
 
 /*
  * Rows before a moment, in the shape of the table of days: columns, moment, seconds, moment,
@@ -60,7 +81,7 @@
 
 /* Places at a moment: SQL_STATE, SQL_SEEN of it. */
 #define SQL_AT \
-	"SELECT key, sum(held), sum(objects), sum(rate), sum(rate_objects), " \
+	"SELECT key, sum(held), sum(objects), " SUM_RATE ", " SUM_RATE_OBJECTS ", " \
 	"uniqExact(machine), count(), min(if(toUInt32(since) = 0, seen, since)) FROM (SELECT " \
 	"any(code) AS key, series, any(cityHash64(host)) AS machine, max(time) AS seen, " \
 	"argMax(live_bytes, time) AS held, argMax(live_objects, time) AS objects, " \
@@ -69,28 +90,23 @@
 	"JOIN (SELECT cityHash64(host) AS machine, max(time) AS host_seen FROM %s GROUP BY " \
 	"machine) AS hosts USING machine WHERE " IS_LATEST " GROUP BY key ORDER BY key"
 
-/*
- * Their words: SQL_NAMES of the same moment. Processes of two releases say one place with two
- * lines; the latest row's words stand for all, and of rows of one time always the same one's.
- */
+/* Their words: SQL_NAMES of the same moment. */
 #define SQL_AT_WORDS \
-	"SELECT code, argMax(place, latest), argMax(file, latest), argMax(line, latest), any(api), " \
-	"any(kind) FROM (SELECT code, place, file, line, api, kind, bitOr(bitShiftLeft(" \
-	"toUInt64(toUInt32(time)), 32), bitAnd(cityHash64(place), 4294967295)) AS latest FROM %s) " \
-	"GROUP BY code"
+	"SELECT code, " LATEST_WORDS " FROM (SELECT code, " WORDS_AND_LATEST " FROM %s) GROUP BY " \
+	"code"
 
 /* The processes that have a place: days, file, file, line, days. */
 #define SQL_WHERE \
 	"SELECT host, unit, program, number, word, what, device, first, last, since, held, " \
 	"objects, rate, rate_objects, " IS_LATEST " FROM (SELECT series, any(host) AS host, " \
-	"any(pod) AS unit, any(process) AS program, any(pid) AS number, any(place) AS word, " \
-	"any(kind) AS " \
-	"what, any(gpu) AS device, min(day) AS first, max(day) AS last, max(time) AS seen, " \
+	"argMax(pod, time) AS unit, argMax(process, time) AS program, any(pid) AS number, " \
+	"any(place) AS word, any(kind) AS what, any(gpu) AS device, min(day) AS first, " \
+	"max(day) AS last, max(time) AS seen, " \
 	"argMax(growing_since, time) AS since, argMax(live_bytes, time) AS held, " \
 	"argMax(live_objects, time) AS objects, argMax(growth_bytes, time) AS rate, " \
 	"argMax(growth_objects, time) AS rate_objects FROM days WHERE day >= '%s' AND day <= " \
 	"'%s' AND (file = '%s' OR endsWith(file, '/%s'))%s GROUP BY series) AS sites ALL " \
 	"INNER JOIN (SELECT host, max(time) AS host_seen FROM days WHERE day >= '%s' AND day " \
 	"<= '%s' GROUP BY host) AS hosts USING host ORDER BY rate DESC, rate_objects DESC, " \
-	"held DESC, host, number, word"
+	"held DESC, host, number, word, what, device, series"
 /* clang-format on */
