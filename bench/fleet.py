@@ -101,10 +101,15 @@ class Hosts:
         await server.serve_forever()
 
 
+def used(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
 class Scraper:
     """Prometheus or VictoriaMetrics."""
 
-    def __init__(self, name, folder, hosts, port_of_hosts):
+    def __init__(self, name, folder, hosts, port_of_hosts, interval=INTERVAL):
         self.name, self.port = name, engines.free_port()
         self.folder = pathlib.Path(folder) / name
         self.folder.mkdir()
@@ -112,7 +117,7 @@ class Scraper:
                     "labels": {"__metrics_path__": f"/host{i:05}", "instance": f"gpu-{i:05}"}} for i in range(hosts)]
         (self.folder / "targets.json").write_text(json.dumps(targets))
         (self.folder / "config.yml").write_text(
-            f"global: {{scrape_interval: {INTERVAL}s, scrape_timeout: 20s}}\n"
+            f"global: {{scrape_interval: {interval}s, scrape_timeout: {min(20, interval)}s}}\n"
             "scrape_configs:\n  - job_name: gputrack\n    file_sd_configs:\n"
             f"      - files: ['{self.folder}/targets.json']\n")
         self.cpu = 0.0
@@ -130,19 +135,18 @@ class Scraper:
         while True:
             try:
                 return self.ask("vector(1)")
-            except OSError:
+            except (OSError, ValueError):  # it refuses while it reads what it has
                 if self.process.poll() is not None:
-                    raise SystemExit((self.folder / "errors").read_text()[-500:])
+                    raise ValueError((self.folder / "errors").read_text()[-500:]) from None
                 time.sleep(0.1)
 
-    def kill(self):
+    def end(self, how=signal.SIGKILL):
         self.cpu += self.used()
-        self.process.send_signal(signal.SIGKILL)
+        self.process.send_signal(how)
         self.process.wait()
 
     def used(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")")[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return used(self.process)
 
     def memory(self):
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -154,7 +158,7 @@ class Scraper:
             with urllib.request.urlopen(url) as answer:
                 result = json.load(answer)["data"]["result"]
         except urllib.error.HTTPError as error:
-            raise SystemExit(f"{self.name}: {query}: {error.read().decode()[:300]}") from None
+            raise ValueError(f"{self.name}: {query}: {error.read().decode()[:300]}") from None
         return float(result[0]["value"][1]) if result else 0.0
 
 
@@ -173,7 +177,7 @@ def metrics(folder, hosts, seconds, names):
         begun, asked = time.time(), server.asked
         time.sleep(seconds / 2)
         before = scraper.ask(f"sum(count_over_time(gputrack_processes[{int(seconds)}s]))")
-        scraper.kill()
+        scraper.end()
         killed = time.time()
         scraper.start()
         away = time.time() - killed
@@ -192,12 +196,7 @@ def metrics(folder, hosts, seconds, names):
               f"{before:.0f} before kill -9, {kept:.0f} after it; back within {away:.1f} s; "
               f"{(scraper.cpu + scraper.used()) / (window - INTERVAL):.2f} of a core, {scraper.memory()} MB, "
               f"{disk(scraper.folder / 'data')} MB on disk; topk over the fleet {took:.2f} s")
-        scraper.kill()
-
-
-def used(process):
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")")[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+        scraper.end()
 
 
 def load(build, server, folder, *words):
@@ -234,11 +233,16 @@ def report_week(build, server):
         count, size = server.rows(f"SELECT sum(rows), sum(bytes) FROM system.parts WHERE active AND table = '{table}'"
                                   " AND database = 'gputrack'")[0]
         print(f"week: {table}: {int(count)} rows, {int(size) >> 20} MB")
-    for words in (("top",), ("place", "model.py:10"), ("diff", "--before", "2026-09-14", "--after", "2026-09-20")):
+    report_questions(build, server, "week", "2026-09-14", "2026-09-20")
+
+
+def report_questions(build, server, what, first, last):
+    """What the questions of `fleet` take, about rows of these days."""
+    for words in (("top",), ("place", "model.py:10"), ("diff", "--before", first, "--after", last)):
         begun, cpu = time.time(), used(server.process)
         subprocess.run([build / "gputrack", "fleet", "--clickhouse", server.url, *words], check=True,
                        stdout=subprocess.DEVNULL)
-        print(f"week: fleet {words[0]}: {time.time() - begun:.2f} s, {used(server.process) - cpu:.2f} s of the processor")
+        print(f"{what}: fleet {words[0]}: {time.time() - begun:.2f} s, {used(server.process) - cpu:.2f} s of the processor")
 
 
 def main():

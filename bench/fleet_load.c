@@ -4,12 +4,14 @@
  * server.
  *
  *	fleet_load host URL SPOOL HOST START MINUTES PLACES [LEAKS]
- *	fleet_load many URL SPOOL HOSTS START ROUNDS STEP PLACES LEAKS MERGE
+ *	fleet_load many URL SPOOL HOSTS START ROUNDS STEP PLACES LEAKS MERGE [PACE [FIRST]]
  *
  * `host` is one host: a batch for each minute from START (seconds since 1970) on, through the spool
  * and the thread that sends it. Prints each minute once it is in the spool, and a line at the end.
  * `many`: ROUNDS times, STEP seconds apart, PLACES rows from each of HOSTS hosts. MERGE hosts share
  * an insert, as ClickHouse's own queue (async_insert) merges them. Prints the rate of each round.
+ * With PACE, a round takes so many seconds, its inserts spread over them. FIRST is the round to
+ * begin with: rounds before it were sent by a load that was killed.
  * The first LEAKS places grow, the first fastest, each on half as many hosts as the one before.
  */
 #include <inttypes.h>
@@ -205,7 +207,16 @@ static void put_batch(struct gt_spool *spool, const char *table, struct text *te
 	free(*bytes);
 }
 
-static int be_many(char **argument, struct load *load)
+/* Waits for the moment at which this part of a round is due. */
+static void keep_pace(uint64_t began_ns, double seconds)
+{
+	double late = (double)(gt_now_ns() - began_ns) / 1e9 - seconds;
+
+	if (late < 0)
+		usleep((useconds_t)(-late * 1e6));
+}
+
+static int be_many(char **argument, struct load *load, unsigned pace, unsigned first_round)
 {
 	unsigned hosts = (unsigned)atoi(argument[2]), rounds = (unsigned)atoi(argument[4]);
 	uint64_t step = strtoull(argument[5], NULL, 10), rows = 0, began = gt_now_ns();
@@ -226,10 +237,11 @@ static int be_many(char **argument, struct load *load)
 	each_stack(load, put_stack, &text);
 	put_batch(spool, "stacks", &text, &bytes, &size);
 	columns = gt_row_column_list();
-	for (unsigned round = 0; round < rounds; round++) {
+	for (unsigned round = first_round; round < rounds; round++) {
 		uint64_t round_began = gt_now_ns(), round_rows = 0;
 
 		for (unsigned first = 0; first < hosts; first += merge) {
+			keep_pace(began, pace * (round - first_round + (double)first / hosts));
 			text = (struct text){ .origin = { .host = host } };
 			text.origin.real_s = load->start_s + round * step + first / merge % 60;
 			text.origin.now_ns = now_of(text.origin.real_s);
@@ -267,14 +279,16 @@ int main(int argc, char **argv)
 		load.leaks = argc > 8 ? (unsigned)atoi(argv[8]) : 0;
 		return be_host(argv + 2, &load, (unsigned)atoi(argv[6]));
 	}
-	if (argc == 11 && !strcmp(argv[1], "many")) {
+	if (argc >= 11 && argc <= 13 && !strcmp(argv[1], "many")) {
 		load.start_s = strtoull(argv[5], NULL, 10);
 		load.places = (unsigned)atoi(argv[8]);
 		load.leaks = (unsigned)atoi(argv[9]);
-		return be_many(argv + 2, &load);
+		return be_many(argv + 2, &load, argc > 11 ? (unsigned)atoi(argv[11]) : 0,
+			       argc > 12 ? (unsigned)atoi(argv[12]) : 0);
 	}
 	fprintf(stderr,
 		"usage: fleet_load host URL SPOOL HOST START MINUTES PLACES [LEAKS]\n"
-		"       fleet_load many URL SPOOL HOSTS START ROUNDS STEP PLACES LEAKS MERGE\n");
+		"       fleet_load many URL SPOOL HOSTS START ROUNDS STEP PLACES LEAKS MERGE "
+		"[PACE [FIRST]]\n");
 	return 2;
 }
