@@ -57,7 +57,8 @@ ORDER BY stack
 SETTINGS async_insert = 1;
 
 -- The last row of each day for each call site of each process. `site` is a place of one kind, `code` the same
--- without line numbers, which releases move, and `series` one process's site.
+-- without what a release changes, line numbers and folders with digits in their names (app-1.2, python3.11), and
+-- `series` one process's site.
 CREATE TABLE IF NOT EXISTS gputrack.days
 (
     day Date,
@@ -92,7 +93,8 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS gputrack.rows_to_days TO gputrack.days AS
 SELECT
     toDate(time) AS day,
     cityHash64(place, api, kind) AS site,
-    cityHash64(replaceRegexpAll(place, ':[0-9]+', ''), api, kind) AS code,
+    cityHash64(replaceRegexpAll(replaceRegexpAll(place, ':[0-9]+', ''), '([ /])([^ /]*[0-9][^ /]*/)+', '\\1'), api, kind)
+        AS code,
     cityHash64(host, pid, started, gpu, stack, place, api, kind) AS series,
     time, host, pod, pid, started, process, place, file, line, api, kind, gpu,
     live_bytes, live_objects, growth_bytes, growth_objects, growing_since, stack

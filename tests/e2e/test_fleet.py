@@ -242,6 +242,21 @@ def ask_everything(case, server):
     assert "no process has it's.c" in fleet(case, server, "place", "it's.c")
     for question, answer in (("top", top), ("diff", out), ("place", where)):
         check_schema(case, question, answer)
+    ask_across_releases(case, server)
+
+
+def ask_across_releases(case, server):
+    """A release has its own folders and lines; the code is the same, and other code is not."""
+    for day, release in ((0, "app-1.2/lib/python3.10"), (1, "app-1.3/lib/python3.11")):
+        insert(server, *({"time": MIDNIGHT + (day + 1) * DAY - 60, "host": "h9", "pid": day, "line": 30 + day,
+                          "place": f"{what} /srv/{release}/{what}/load.py:{30 + day} < main /srv/{release}/main.py:{7 + day}",
+                          "file": f"/srv/{release}/{what}/load.py", "growth_bytes": 1 << 20, "growing_since": MIDNIGHT}
+                         for what in ("read", "load")))
+    for before, after in (("2026-09-21", "2026-09-22"), ("2026-09-21T23:59:30", "2026-09-22T23:59:30")):
+        out = json.loads(fleet(case, server, "diff", "--before", before, "--after", after, "-f", "json"))
+        ours = sorted((p["place"], p["change"], p["before"]["hosts"]) for p in out["places"] if "/srv/" in p["place"])
+        assert ours == [(f"{what} /srv/app-1.3/lib/python3.11/{what}/load.py:31 < main /srv/app-1.3/lib/python3.11/main.py:8",
+                         "growing as before", 1) for what in ("load", "read")], ours
 
 
 def check_schema(case, question, answer):

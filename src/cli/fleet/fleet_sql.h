@@ -61,12 +61,13 @@
 	"BY grown DESC, grown_objects DESC, spot"
 
 /*
- * Rows before a moment, in the shape of the table of days: columns, moment, seconds, moment,
- * seconds, moment.
+ * Rows before a moment, in the shape of the table of days (clickhouse.sql): columns, moment,
+ * seconds, moment, seconds, moment.
  */
 #define SQL_ROWS \
-	"(SELECT %s, cityHash64(replaceRegexpAll(place, ':[0-9]+', ''), api, kind) AS code, " \
-	"cityHash64(host, pid, started, gpu, stack, place, api, kind) AS series FROM rows WHERE " \
+	"(SELECT %s, cityHash64(replaceRegexpAll(replaceRegexpAll(place, ':[0-9]+', ''), " \
+	"'([ /])([^ /]*[0-9][^ /]*/)+', '\\\\1'), api, kind) AS code, cityHash64(host, pid, " \
+	"started, gpu, stack, place, api, kind) AS series FROM rows WHERE " \
 	"toStartOfHour(time) >= toStartOfHour(toDateTime('%s', 'UTC') - %d) AND time > " \
 	"toDateTime('%s', 'UTC') - %d AND time <= toDateTime('%s', 'UTC'))"
 
