@@ -3,7 +3,6 @@
 #include "cli/agent/agent.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include "cli/agent/service.h"
 #include "cli/attach/ring_size.h"
 #include "cli/cli.h"
-#include "cli/config.h"
 #include "cli/forward.h"
 
 enum {
@@ -28,7 +26,6 @@ enum {
 	STACKS_PART = 8, /* of --max-memory */
 	RING_PART = 4,
 	STEP_MOST = 3600,
-	CONFIG_MOST = 1 << 16,
 	SECONDS_MOST = 86400,
 };
 
@@ -36,7 +33,6 @@ enum {
 #define MEMORY_LEAST ((uint64_t)16 << 20)
 #define MINUTE_NS    60000000000ull
 #define WORN_NS      (60 * MINUTE_NS)
-#define CONFIG       "/etc/gputrack/agent.conf"
 #define KEEP_LEAST   ((uint64_t)16 << 20)
 #define STATE        "/var/lib/gputrack"
 #define SOCKET       "/run/gputrack/agent.sock"
@@ -62,7 +58,7 @@ static const struct gt_option options[] = {
 		  SOCKET ")" },
 	{ .name = "config", .type = GT_OPTION_TEXT, .argument = "FILE", AT(config),
 	  .help = "lines of OPTION = VALUE, which the command line overrides; read again on SIGHUP "
-		  "(default: " CONFIG ", if it exists)" },
+		  "(default: " GT_AGENT_CONFIG ", if it exists)" },
 	{ .name = "keep", .letter = 'k', .type = GT_OPTION_SIZE, .argument = "SIZE", AT(keep),
 	  .least = KEEP_LEAST, .most = GT_MEMORY_MOST,
 	  .help = "keep the latest recordings of all processes, of this size together, at least "
@@ -109,6 +105,14 @@ const struct gt_syntax gt_agent_syntax = {
 	.options = options,
 };
 
+const struct gt_agent_settings gt_agent_defaults = { .listen = "127.0.0.1:9756",
+						     .socket = SOCKET,
+						     .state = STATE,
+						     .max_memory = MEMORY,
+						     .interval_s = 5,
+						     .growth_step_s = 60,
+						     .rows.interval_s = GT_ROWS_INTERVAL_S };
+
 static volatile sig_atomic_t must_reload, must_restart;
 
 static void on_hangup(int number)
@@ -121,75 +125,6 @@ static void on_restart(int number)
 {
 	(void)number;
 	must_restart = 1;
-}
-
-/* The configuration's lines, to which settings point. */
-static struct gt_config config;
-
-static int read_config(struct gt_agent_settings *s, struct gt_config *lines, struct gt_error *error)
-{
-	const char *path = s->config ? s->config : CONFIG;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), e;
-	char *text;
-	ssize_t size;
-
-	if (fd < 0 && errno == ENOENT && !s->config)
-		return 0;
-	if (fd < 0)
-		return gt_error_set(error, -errno, "cannot read the configuration %s: %s", path,
-				    strerror(errno));
-	text = gt_alloc(CONFIG_MOST);
-	size = read(fd, text, CONFIG_MOST - 1);
-	close(fd);
-	e = size < 0 ? -errno : gt_config_parse(lines, path, text, (size_t)size, "\n", error);
-	free(text);
-	for (size_t i = 0; !e && i < lines->count; i++) {
-		const struct gt_config_line *line = &lines->lines[i];
-		const struct gt_option *option = gt_option_find(&gt_agent_syntax, line->key);
-		char called[300];
-
-		snprintf(called, sizeof called, "%.200s:%u: %.60s", line->from, line->line,
-			 line->key);
-		if (!option)
-			e = gt_error_set(error, -EINVAL,
-					 "%s: there is no such option; see `gputrack agent --help`",
-					 called);
-		else if (!gt_option_was_typed(option->name) &&
-			 gt_option_set(&gt_agent_syntax, s, option, line->value, called))
-			e = gt_error_set(error, -EINVAL, "%s cannot be used", path);
-	}
-	return e;
-}
-
-/* SIGHUP: what can change while it runs does. */
-static void reload(struct gt_agent *a)
-{
-	struct gt_agent_settings s = { .config = a->settings.config,
-				       .max_memory = MEMORY,
-				       .interval_s = 5 };
-	struct gt_config lines = { 0 };
-	struct gt_error error = { "" };
-
-	must_reload = 0;
-	gt_service_notify("RELOADING=1");
-	if (read_config(&s, &lines, &error)) {
-		gt_service_log(GT_LEVEL_WARNING, "%s; the old settings stay", error.text);
-	} else {
-		if (!gt_option_was_typed("max-memory"))
-			a->settings.max_memory = s.max_memory;
-		if (!gt_option_was_typed("interval"))
-			a->settings.interval_s = s.interval_s;
-		gt_agent_limit(a);
-		gt_service_log(GT_LEVEL_INFO,
-			       "configuration read again: max-memory %llu MiB, interval %g s",
-			       (unsigned long long)a->settings.max_memory >> 20,
-			       a->settings.interval_s);
-	}
-	/* texts of the settings in use are in the lines that were read first */
-	gt_targets_settings_fini(&s.targets);
-	gt_own_options_fini(&s.own);
-	gt_config_fini(&lines);
-	gt_service_notify("READY=1");
 }
 
 /* "GPU 3: NVIDIA H200": by its number. */
@@ -387,8 +322,10 @@ static void follow(struct gt_agent *a)
 			barked_ns = now;
 			gt_service_notify("WATCHDOG=1");
 		}
-		if (must_reload)
-			reload(a);
+		if (must_reload) {
+			must_reload = 0;
+			gt_agent_reload(a);
+		}
 	}
 }
 
@@ -507,15 +444,9 @@ int gt_cmd_agent(int argc, char **argv)
 	int status, first;
 
 	memcpy(typed, argv, (size_t)argc * sizeof *argv);
-	a->settings = (struct gt_agent_settings){ .listen = "127.0.0.1:9756",
-						  .socket = SOCKET,
-						  .state = STATE,
-						  .max_memory = MEMORY,
-						  .interval_s = 5,
-						  .growth_step_s = 60,
-						  .rows.interval_s = GT_ROWS_INTERVAL_S };
+	a->settings = gt_agent_defaults;
 	first = gt_options_parse(&gt_agent_syntax, &a->settings, argc, argv, &status);
-	if (first >= 0 && read_config(&a->settings, &config, &error)) {
+	if (first >= 0 && gt_agent_config_read(&a->settings, &error)) {
 		gt_tell("%s", error.text);
 		status = GT_EXIT_USAGE;
 		first = -1;
@@ -529,7 +460,7 @@ int gt_cmd_agent(int argc, char **argv)
 	gt_targets_settings_fini(&a->settings.targets);
 	gt_own_options_fini(&a->settings.own);
 	gt_targets_fini(&a->targets);
-	gt_config_fini(&config);
+	gt_agent_config_free();
 	free(a);
 	if (must_restart && !gt_stopped && !status)
 		status = restart(argc, typed);

@@ -32,6 +32,11 @@ struct gt_agent_settings {
 	struct gt_own_options own;
 };
 
+extern const struct gt_agent_settings gt_agent_defaults;
+extern const struct gt_syntax gt_agent_syntax;
+
+#define GT_AGENT_CONFIG "/etc/gputrack/agent.conf"
+
 enum { GT_AGENT_ASKED = 4 };
 
 struct gt_agent_recording;
@@ -100,6 +105,15 @@ int gt_agent_endpoint_start(struct gt_agent *a, struct gt_error *error);
 void gt_agent_endpoint_stop(struct gt_agent *a);
 /* Starts it again if it has ended. */
 void gt_agent_endpoint_check(struct gt_agent *a, uint64_t now_ns);
+/* Has it use the token and certificate that are in their files now. */
+void gt_agent_endpoint_reload(struct gt_agent *a);
+
+/* reload.c: the configuration file. */
+/* Sets what the command line has not set; the texts are valid until gt_agent_config_free. */
+int gt_agent_config_read(struct gt_agent_settings *s, struct gt_error *error);
+void gt_agent_config_free(void);
+/* Reads it again: settings that can change while the agent runs do, others are named. */
+void gt_agent_reload(struct gt_agent *a);
 
 /* client.c: `gputrack agent status`, … */
 int gt_agent_ask(const struct gt_agent_settings *s, int argc, char **argv);

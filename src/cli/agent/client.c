@@ -15,8 +15,6 @@
 
 enum { ANSWER_S = 10, RECORD_S = 60 };
 
-extern const struct gt_syntax gt_agent_syntax;
-
 /* Asks for an answer within `seconds`. */
 static int ask(const struct gt_agent_settings *s, const char *request, unsigned seconds,
 	       char **text, size_t *size, struct gt_error *error)

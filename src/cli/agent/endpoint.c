@@ -333,6 +333,27 @@ void gt_agent_endpoint_check(struct gt_agent *a, uint64_t now_ns)
 		gt_service_log(GT_LEVEL_WARNING, "%s", error.text);
 }
 
+void gt_agent_endpoint_reload(struct gt_agent *a)
+{
+	struct endpoint e = { .agent = -1 };
+	struct gt_error error;
+	uint16_t port;
+
+	if (!a->endpoint || (!a->settings.token_file && !a->settings.certificate))
+		return;
+	if (configure(&e, &a->settings, &port, &error)) {
+		gt_service_log(GT_LEVEL_WARNING, "%s; the old one stays", error.text);
+	} else {
+		/* it has nothing to lose but requests, which are made again */
+		kill(a->endpoint, SIGKILL);
+		waitpid(a->endpoint, NULL, 0);
+		a->endpoint = 0;
+		if (gt_agent_endpoint_start(a, &error))
+			gt_service_log(GT_LEVEL_WARNING, "%s", error.text);
+	}
+	free_endpoint(&e);
+}
+
 #else
 
 int gt_agent_endpoint_start(struct gt_agent *a, struct gt_error *error)
@@ -352,5 +373,10 @@ void gt_agent_endpoint_check(struct gt_agent *a, uint64_t now_ns)
 {
 	(void)a;
 	(void)now_ns;
+}
+
+void gt_agent_endpoint_reload(struct gt_agent *a)
+{
+	(void)a;
 }
 #endif
