@@ -15,11 +15,11 @@ enum { DAY_S = 86400, DATE_SIZE = sizeof "2026-11-16" };
 
 struct gt_rows_folder {
 	int folder;
-	uint64_t days, cleaned_day;
+	uint64_t days, max_bytes;
 };
 
 int gt_rows_folder_open(struct gt_rows_folder **out, const char *folder, uint64_t days,
-			struct gt_error *error)
+			uint64_t max_bytes, struct gt_error *error)
 {
 	int fd = mkdir(folder, 0750) && errno != EEXIST ?
 			 -1 :
@@ -29,7 +29,7 @@ int gt_rows_folder_open(struct gt_rows_folder **out, const char *folder, uint64_
 		return gt_error_set(error, -errno, "cannot write rows into %s: %s", folder,
 				    strerror(errno));
 	*out = gt_alloc(sizeof **out);
-	**out = (struct gt_rows_folder){ .folder = fd, .days = days };
+	**out = (struct gt_rows_folder){ .folder = fd, .days = days, .max_bytes = max_bytes };
 	return 0;
 }
 
@@ -48,36 +48,65 @@ static void put_date(char date[DATE_SIZE], uint64_t real_s)
 	strftime(date, DATE_SIZE, "%Y-%m-%d", &tm);
 }
 
-/* Removes our files of days before `oldest`: dates in this form sort as text. */
-static void clean(const struct gt_rows_folder *f, const char *oldest)
+/* The date in the name of a file of ours; NULL: it is none. */
+static const char *date_of(const char *name)
+{
+	const char *dash = strchr(name, '-');
+
+	return dash && (!strncmp(name, "rows-", 5) || !strncmp(name, "stacks-", 7)) &&
+			       strlen(dash + 1) == DATE_SIZE - 1 + strlen(".tsv") &&
+			       !strcmp(dash + DATE_SIZE, ".tsv") ?
+		       dash + 1 :
+		       NULL;
+}
+
+/*
+ * Removes our files of days up to `last`: dates in this form sort as text. The bytes of those that
+ * are left, and the oldest day of them ("": none).
+ */
+static uint64_t tidy(const struct gt_rows_folder *f, const char *last, char oldest[DATE_SIZE])
 {
 	DIR *folder = fdopendir(openat(f->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	struct dirent *entry;
+	uint64_t bytes = 0;
+	struct stat st;
 
+	oldest[0] = '\0';
 	while (folder && (entry = readdir(folder))) {
-		const char *name = entry->d_name, *dash = strchr(name, '-');
+		const char *date = date_of(entry->d_name);
 
-		if (dash && (!strncmp(name, "rows-", 5) || !strncmp(name, "stacks-", 7)) &&
-		    strlen(dash + 1) == DATE_SIZE - 1 + strlen(".tsv") &&
-		    !strcmp(dash + DATE_SIZE, ".tsv") &&
-		    strncmp(dash + 1, oldest, DATE_SIZE - 1) < 0)
-			unlinkat(f->folder, name, 0);
+		if (!date || fstatat(f->folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (strncmp(date, last, DATE_SIZE - 1) <= 0) {
+			unlinkat(f->folder, entry->d_name, 0);
+			continue;
+		}
+		bytes += (uint64_t)st.st_size;
+		if (!*oldest || strncmp(date, oldest, DATE_SIZE - 1) < 0)
+			snprintf(oldest, DATE_SIZE, "%s", date);
 	}
 	if (folder)
 		closedir(folder);
+	return bytes;
 }
 
-/* Once a day. */
-static void clean_daily(struct gt_rows_folder *f, uint64_t real_s)
+/* Days that are over make room for `size` bytes. 0, or -ENOSPC: today alone has too many. */
+static int make_room(const struct gt_rows_folder *f, uint64_t real_s, size_t size)
 {
-	uint64_t day = real_s / DAY_S;
-	char oldest[DATE_SIZE];
+	uint64_t day = real_s / DAY_S, bytes;
+	char today[DATE_SIZE], last[DATE_SIZE] = "", oldest[DATE_SIZE];
 
-	if (!f->days || day == f->cleaned_day || day < f->days)
-		return;
-	f->cleaned_day = day;
-	put_date(oldest, (day - f->days) * DAY_S);
-	clean(f, oldest);
+	put_date(today, real_s);
+	if (f->days && day > f->days)
+		put_date(last, (day - f->days - 1) * DAY_S);
+	bytes = tidy(f, last, oldest);
+	while (f->max_bytes && bytes + size > f->max_bytes) {
+		if (!*oldest || strcmp(oldest, today) >= 0)
+			return -ENOSPC;
+		memcpy(last, oldest, sizeof last);
+		bytes = tidy(f, last, oldest);
+	}
+	return 0;
 }
 
 static int write_all(int fd, const char *text, size_t size)
@@ -110,9 +139,10 @@ int gt_rows_folder_add(struct gt_rows_folder *f, const char *table, uint64_t rea
 	size_t title_size = 0;
 	FILE *out;
 	off_t end;
-	int fd, e = 0;
+	int fd, e = make_room(f, real_s, size);
 
-	clean_daily(f, real_s);
+	if (e)
+		return e;
 	put_date(date, real_s);
 	snprintf(name, sizeof name, "%s-%s.tsv", table, date);
 	fd = openat(f->folder, name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);

@@ -67,7 +67,8 @@ int gt_rows_out_open(struct gt_rows_out **opened, const struct gt_rows_options *
 	out->host = gt_strdup(options->host ? options->host : name);
 	out->origin.host = out->host;
 	if (options->folder)
-		e = gt_rows_folder_open(&out->folder, options->folder, options->folder_days, error);
+		e = gt_rows_folder_open(&out->folder, options->folder, options->folder_days,
+					options->folder_bytes, error);
 	if (!e && options->clickhouse)
 		e = open_server(out, options, error);
 	if (e)

@@ -9,7 +9,7 @@
  *	gt_rows_out_end(out);
  *
  * The caller never waits for the server: a process sends what is in the spool, the oldest first,
- *and tries again after a pause that doubles with each failure.
+ * and tries again after a pause that doubles with each failure.
  */
 #pragma once
 
@@ -27,6 +27,7 @@ struct gt_rows_options {
 	uint64_t spool_bytes;   /* at most; 0: GT_SPOOL_BYTES */
 	const char *folder;     /* of TSV files; NULL: none */
 	uint64_t folder_days;   /* files older than that are removed; 0: none */
+	uint64_t folder_bytes;  /* of all files together, at most; 0: any number */
 };
 
 /* 0, or -errno and the mistake. Connects to nothing yet. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_agent_spool.c - batches that wait on disk: bounded, whole, in order, each with its own time.
- */
+/* test_agent_spool.c - rows on disk: bounded, whole, in order, each batch with its own time. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "agent/rows_folder.h"
 #include "agent/rows_out.h"
 #include "agent/spool.h"
 
@@ -141,6 +142,47 @@ static void batches_of_one_second_have_different_times(void **state)
 		assert_string_equal(list[i], expected[i]);
 }
 
+static bool is_there(const char *name)
+{
+	return !access(path_of(name), F_OK);
+}
+
+static void put_head(FILE *out)
+{
+	fputs("head\n", out);
+}
+
+static void files_of_rows_have_a_limit_of_days_and_of_bytes(void **state)
+{
+	static const uint64_t day = 86400;
+	struct gt_rows_folder *f;
+	char text[TEXT];
+
+	(void)state;
+	memset(text, '\n', TEXT);
+	close(open(path_of("rows-2026-09-01.txt"), O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(gt_rows_folder_open(&f, folder, 2, 4 * TEXT, &error), 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(gt_rows_folder_add(f, i % 2 ? "stacks" : "rows",
+						    START + i / 2 * day, put_head, "x\n", 2),
+				 0);
+	assert_true(is_there("rows-2026-09-21.tsv") && is_there("stacks-2026-09-22.tsv"));
+	assert_int_equal(gt_rows_folder_add(f, "rows", START + 3 * day, put_head, text, TEXT), 0);
+	assert_false(is_there("rows-2026-09-21.tsv") || is_there("stacks-2026-09-21.tsv"));
+	assert_true(is_there("rows-2026-09-22.tsv"));
+	/* days that are over make room, today does not */
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(
+			gt_rows_folder_add(f, "rows", START + 4 * day, put_head, text, TEXT), 0);
+	assert_true(is_there("rows-2026-09-24.tsv"));
+	assert_int_equal(gt_rows_folder_add(f, "rows", START + 4 * day, put_head, text, TEXT), 0);
+	assert_false(is_there("rows-2026-09-24.tsv"));
+	assert_int_equal(gt_rows_folder_add(f, "rows", START + 4 * day, put_head, text, TEXT),
+			 -ENOSPC);
+	assert_true(is_there("rows-2026-09-25.tsv") && is_there("rows-2026-09-01.txt"));
+	gt_rows_folder_close(f);
+}
+
 static int make(void **state)
 {
 	(void)state;
@@ -163,6 +205,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_spool_drops_the_oldest_and_counts_their_rows,
 						make, clean),
 		cmocka_unit_test_setup_teardown(a_spool_takes_up_whole_batches_and_nothing_else,
+						make, clean),
+		cmocka_unit_test_setup_teardown(files_of_rows_have_a_limit_of_days_and_of_bytes,
 						make, clean),
 		cmocka_unit_test_setup_teardown(batches_of_one_second_have_different_times, make,
 						clean),

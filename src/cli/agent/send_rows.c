@@ -14,19 +14,23 @@
 
 enum { FILES_DAYS = 14 };
 
-/* "DIR,SIZE" in two; the caller frees *folder. */
-static int split_spool(char **folder, uint64_t *size, const char *spool, struct gt_error *error)
+#define FILES_BYTES ((uint64_t)1 << 30)
+
+/* "DIR,SIZE" of an option in two; the caller frees *folder. `size` stays if there is none. */
+static int split(char **folder, uint64_t *size, const char *option, const char *text,
+		 struct gt_error *error)
 {
-	const char *comma = strrchr(spool, ',');
+	const char *comma = strrchr(text, ',');
 	bool in_bytes;
 
-	*folder = gt_strndup(spool, comma ? (size_t)(comma - spool) : strlen(spool));
+	*folder = gt_strndup(text, comma ? (size_t)(comma - text) : strlen(text));
 	if (**folder &&
 	    (!comma || (gt_size_parse(comma + 1, strlen(comma + 1), size, &in_bytes) && *size)))
 		return 0;
 	free(*folder);
-	return gt_error_set(error, -EINVAL,
-			    "--spool %s is no DIR,SIZE such as /var/spool/gputrack,256M", spool);
+	*folder = NULL;
+	return gt_error_set(error, -EINVAL, "%s %s is no DIR,SIZE such as /var/spool/gputrack,256M",
+			    option, text);
 }
 
 int gt_agent_rows_open(struct gt_agent_rows *rows, const struct gt_rows_settings *s,
@@ -34,24 +38,27 @@ int gt_agent_rows_open(struct gt_agent_rows *rows, const struct gt_rows_settings
 {
 	struct gt_rows_options options = { .host = s->host,
 					   .clickhouse = s->clickhouse,
-					   .folder = s->folder,
-					   .folder_days = FILES_DAYS };
-	char *spool = NULL;
-	int e;
+					   .folder_days = FILES_DAYS,
+					   .folder_bytes = FILES_BYTES };
+	char *spool = NULL, *folder = NULL;
+	int e = 0;
 
 	if (!s->clickhouse && !s->folder)
 		return 0;
-	if (s->spool) {
-		e = split_spool(&spool, &options.spool_bytes, s->spool, error);
-		if (e)
-			return e;
-	} else {
+	if (s->folder)
+		e = split(&folder, &options.folder_bytes, "--rows", s->folder, error);
+	if (!e && s->spool) {
+		e = split(&spool, &options.spool_bytes, "--spool", s->spool, error);
+	} else if (!e) {
 		mkdir(state, 0700);
 		if (asprintf(&spool, "%s/spool", state) < 0)
 			gt_memory_check(NULL);
 	}
+	options.folder = folder;
 	options.spool = spool;
-	e = gt_rows_out_open(&rows->out, &options, error);
+	if (!e)
+		e = gt_rows_out_open(&rows->out, &options, error);
+	free(folder);
 	free(spool);
 	return e;
 }
@@ -68,8 +75,10 @@ static void tell(struct gt_agent_rows *rows)
 		gt_service_log(GT_LEVEL_INFO, "the server takes rows again");
 	rows->was_failing = state.is_failing;
 	if (state.dropped_rows > rows->dropped)
-		gt_service_log(GT_LEVEL_WARNING, "%s rows were lost: the spool or its disk is full",
-			       gt_format_count(count, state.dropped_rows - rows->dropped));
+		gt_service_log(
+			GT_LEVEL_WARNING,
+			"%s rows were lost: the spool, the folder of --rows or the disk is full",
+			gt_format_count(count, state.dropped_rows - rows->dropped));
 	rows->dropped = state.dropped_rows;
 }
 

@@ -27,11 +27,12 @@ struct gt_rows_settings {
 		  .help = "keep rows there until the server has them, the last SIZE bytes of "     \
 			  "them (default: spool in the folder of --state, 256M)" },                \
 		{ .name = "rows",                                                                  \
-		  .argument = "DIR",                                                               \
+		  .argument = "DIR[,SIZE]",                                                        \
 		  .type = GT_OPTION_TEXT,                                                          \
 		  .at = (base) + offsetof(struct gt_rows_settings, folder),                        \
 		  .is_path = true,                                                                 \
-		  .help = "write the same rows into files there, one a day, for two weeks" },      \
+		  .help = "write the same rows into files there, one a day, for two weeks, the "   \
+			  "last SIZE bytes of them (default: 1G)" },                               \
 		{ .name = "rows-interval",                                                         \
 		  .argument = "SECONDS",                                                           \
 		  .type = GT_OPTION_DECIMAL,                                                       \
