@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -357,6 +358,55 @@ def test_hostile_processes_cannot_fill_or_stall_the_agent(case):
     folded = agent.get("/debug/folded/gpu")[2].decode()
     assert "other call sites" in folded, folded[-2000:]
     assert agent.value("gputrack_agent_resident_bytes") <= before + (16 << 20), before
+    target.end()
+    assert agent.stop() == 0
+
+
+MANY_LIBRARIES = """
+import ctypes, mmap, os, sys
+cuda, folder, copied = ctypes.CDLL(sys.argv[1]), sys.argv[2], open(sys.argv[3], "rb").read()
+cuda.cuInit(0)
+cuda.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0)
+os.mkdir(folder)
+maps = []
+for i in range(2000):
+    with open(f"{folder}/lib{i}.so", "w+b") as file:
+        file.write(copied)
+        file.flush()
+        maps.append(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+print("ready", flush=True)
+for line in sys.stdin:
+    assert cuda.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(1000)) == 0
+    print("done", flush=True)
+"""
+
+
+def test_thousands_of_libraries_and_a_storm_of_forks_cost_little(case):
+    """Every allocation is counted, the agent answers meanwhile, and nothing of the children stays."""
+    need_root(case)
+    target, children, calls = Target(case), 600, 5
+    other = case.start(sys.executable, "-c", MANY_LIBRARIES, target.library, case.path("copies"),
+                       case.program("attach_target"), bufsize=0)
+    assert read_line(other.stdout) == "ready\n"
+    agent = Agent(case, "-p", target.pid, "-p", other.pid, "--max-memory", "16M", "--keep", "16M", "--state",
+                  case.path("state"))
+    before = agent.value("gputrack_agent_resident_bytes")
+    for _ in range(calls):
+        other.stdin.write(b"\n")
+        assert read_line(other.stdout) == "done\n"
+    for i in range(children):
+        target.tell("k 100")
+        if i % 100 == 0:
+            assert agent.get("/metrics")[0] == 200
+    until(lambda: agent.value("gputrack_allocations_total") == children + calls)
+    assert agent.value("gputrack_lost_events_total") == 0
+    # the children have ended: of the rest, one process has made a call that is still alive
+    until(lambda: sum(agent.value("gputrack_gpu_live_bytes").values()) == 1000 * calls)
+    assert agent.value("gputrack_processes") <= 2
+    assert agent.value("gputrack_agent_resident_bytes") <= before + (16 << 20), before
+    assert size_of(case.path("state")) <= 16 << 20
+    other.stdin.close()
+    other.wait(30)
     target.end()
     assert agent.stop() == 0
 
