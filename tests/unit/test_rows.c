@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_rows.c - rows as text, in the spool and in files: nothing lost, nothing torn, all bounded.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -245,7 +246,7 @@ static void write_file(const char *name, const char *text)
 
 static const char *contents(const char *name)
 {
-	static char text[1024];
+	static char text[8192];
 	FILE *in = fopen(path_of(name), "r");
 	size_t size = fread(text, 1, sizeof text - 1, in);
 
@@ -259,7 +260,7 @@ static void files_have_one_head_and_whole_lines(void **state)
 	struct gt_rows_folder *f;
 	struct gt_error error;
 
-	assert_int_equal(gt_rows_folder_open(&f, path_of("folder"), 2, &error), 0);
+	assert_int_equal(gt_rows_folder_open(&f, path_of("folder"), 2, 0, &error), 0);
 	assert_int_equal(gt_rows_folder_add(f, "stacks", NOON, gt_stack_text_head, "a\tb\n", 4), 0);
 	write_file("folder/stacks-2026-09-21.tsv", "c\thalf of a li");
 	assert_int_equal(gt_rows_folder_add(f, "stacks", NOON, gt_stack_text_head, "d\te\n", 4), 0);
@@ -274,6 +275,78 @@ static void files_have_one_head_and_whole_lines(void **state)
 	assert_int_equal(access(path_of("folder/stacks-2026-09-21.tsv"), F_OK), 0);
 	assert_int_equal(access(path_of("folder/rows-2026-09-01.txt"), F_OK), 0);
 	gt_rows_folder_close(f);
+}
+
+static size_t line_count(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+static bool is_there(const char *name)
+{
+	return !access(path_of(name), F_OK);
+}
+
+static void add_to(struct gt_rows_folder *f, unsigned days, const char *text, int expected)
+{
+	assert_int_equal(gt_rows_folder_add(f, "rows", NOON + days * 86400, gt_row_text_head, text,
+					    strlen(text)),
+			 expected);
+}
+
+static void days_that_are_over_make_room_in_files_and_today_does_not(void **state)
+{
+	struct gt_rows_folder *f;
+	struct gt_error error;
+	char text[1001];
+
+	memset(text, 'x', 999);
+	strcpy(text + 999, "\n");
+	assert_int_equal(gt_rows_folder_open(&f, path_of("limit"), 14, 3500, &error), 0);
+	write_file("limit/notes.txt", text);
+	for (unsigned i = 0; i < 3; i++)
+		add_to(f, i, "x\n", 0);
+	add_to(f, 3, text, 0);
+	add_to(f, 3, text, 0);
+	assert_true(is_there("limit/rows-2026-09-22.tsv"));
+	/* as many days as it takes, the oldest first */
+	add_to(f, 3, text, 0);
+	assert_false(is_there("limit/rows-2026-09-21.tsv"));
+	add_to(f, 3, text, -ENOSPC);
+	assert_false(is_there("limit/rows-2026-09-23.tsv"));
+	assert_int_equal(line_count(contents("limit/rows-2026-09-24.tsv")), 4);
+	assert_true(is_there("limit/notes.txt"));
+	gt_rows_folder_close(f);
+}
+
+static void batches_of_one_second_have_different_times(void **state)
+{
+	static const int moments[] = { 0, 0, -3, 1, -3600 };
+	static const char *const expected[] = { "12:00:00", "12:00:01", "12:00:02", "12:00:03",
+						"11:00:00" };
+	struct gt_rows_out *out;
+	struct gt_error error;
+	const char *line;
+
+	assert_int_equal(gt_rows_out_open(&out,
+					  &(struct gt_rows_options){ .host = "h",
+								     .folder = path_of("times") },
+					  &error),
+			 0);
+	for (size_t i = 0; i < 5; i++) {
+		gt_rows_out_begin(out, (uint64_t)((int64_t)NOON + moments[i]), 1);
+		gt_rows_out_end(out);
+	}
+	gt_rows_out_close(out, 0);
+	line = contents("times/rows-2026-09-21.tsv");
+	for (size_t i = 0; i < 5; i++) {
+		line = strchr(line, '\n') + 1;
+		assert_memory_equal(line + strlen("2026-09-21 "), expected[i], 8);
+	}
 }
 
 /* Rows and a stack of a minute, of a process that runs and of one that has ended. */
@@ -291,15 +364,6 @@ static void put_minute(struct gt_rows_out *out, uint64_t real_s)
 	gt_rows_out_row(out, &row);
 	gt_rows_out_stack(out, &stack);
 	gt_rows_out_end(out);
-}
-
-static size_t line_count(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
 }
 
 static void each_stack_is_written_once(void **state)
@@ -384,6 +448,8 @@ int main(void)
 		cmocka_unit_test(a_full_spool_drops_the_oldest_and_counts),
 		cmocka_unit_test(a_spool_has_one_user),
 		cmocka_unit_test(files_have_one_head_and_whole_lines),
+		cmocka_unit_test(days_that_are_over_make_room_in_files_and_today_does_not),
+		cmocka_unit_test(batches_of_one_second_have_different_times),
 		cmocka_unit_test(each_stack_is_written_once),
 		cmocka_unit_test(an_idle_host_says_so),
 		cmocka_unit_test(rows_wait_for_a_server_that_is_away),
