@@ -55,6 +55,15 @@ struct gpu {
 	uint64_t capacity;
 };
 
+/* The one with this name: a process's own number may be the machine's, or another process's. */
+static struct gpu *find_gpu(struct gpu *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i].name, name))
+			return &list[i];
+	return NULL;
+}
+
 /* Those that anything was allocated on. */
 static size_t list_gpus(const struct page *p, const struct gt_agent_figures *f,
 			struct gpu list[GPUS])
@@ -64,18 +73,23 @@ static size_t list_gpus(const struct page *p, const struct gt_agent_figures *f,
 	size_t count = 0;
 
 	for (uint16_t i = 0; (name = gt_agent_totals_gpu(p->totals, i, &sums)); i++) {
-		struct gpu *gpu = &list[count < GPUS ? count : GPUS - 1];
+		const char *shown = *name ? name : "unknown";
+		struct gpu *gpu = find_gpu(list, count, shown);
 
 		if (!sums.allocated_objects || (!*name && !sums.device_bytes && !sums.cached_bytes))
 			continue;
-		if (count >= GPUS) {
+		if (!gpu && count >= GPUS) {
+			gpu = &list[GPUS - 1];
 			gpu->name = "other";
+			gpu->capacity = 0;
+		}
+		if (gpu) {
 			gpu->sums.device_bytes += sums.device_bytes;
 			gpu->sums.cached_bytes += sums.cached_bytes;
-			gpu->capacity = 0;
 			continue;
 		}
-		*gpu = (struct gpu){ .name = *name ? name : "unknown", .sums = sums };
+		gpu = &list[count];
+		*gpu = (struct gpu){ .name = shown, .sums = sums };
 		if (f->capacity && *name)
 			gpu->capacity = f->capacity(f->context, name);
 		count++;

@@ -37,7 +37,11 @@ void gt_agent_totals_limit(struct gt_agent_totals *t, size_t max_bytes);
 enum { GT_AGENT_OTHERS = 0 };
 uint32_t gt_agent_totals_process(struct gt_agent_totals *t, const struct gt_agent_process *process);
 void gt_agent_totals_end(struct gt_agent_totals *t, uint32_t process, uint64_t now_ns);
-/* The name of a place number of events (gt_event.place, below 64): "GPU 0". */
+/*
+ * The name of a GPU: "GPU 0". Numbers below GT_AGENT_FIRST_UNIT are those of events
+ * (gt_event.place, which has 6 bits), those from it on to twice that are the machine's GPUs.
+ */
+enum { GT_AGENT_FIRST_UNIT = 64 };
 void gt_agent_totals_name_gpu(struct gt_agent_totals *t, uint16_t gpu, const char *name);
 
 /* The stack that stands for all others of a process. */

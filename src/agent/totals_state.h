@@ -6,7 +6,7 @@
 #include "agent/growth_window.h"
 #include "agent/totals.h"
 
-enum { GT_AGENT_GPUS = 64 }; /* gt_entry.place has 6 bits */
+enum { GT_AGENT_GPUS = 2 * GT_AGENT_FIRST_UNIT };
 
 /* The words of a stack, in one block with its frames and texts; shared by its places. */
 struct gt_agent_words {

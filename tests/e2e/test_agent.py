@@ -39,6 +39,12 @@ class Agent:
         found = re.search(r"metrics at (http\S+)/metrics", self.head)
         self.address = found and found.group(1)
 
+    def wait_line(self, text):
+        """The next line of its messages that has this."""
+        while text not in (line := read_line(self.process.stderr)):
+            assert line, text
+        return line
+
     def get(self, path, **headers):
         """(status, type, text)"""
         request = urllib.request.Request(self.address + path, headers=headers)
@@ -191,6 +197,26 @@ def test_cached_memory_of_a_pool_is_not_in_use(case):
     process.wait(30)
 
 
+def test_memory_is_on_the_gpu_that_the_machine_has_it_on(case):
+    """Two processes call different instances GPU 0; the agent came after their contexts."""
+    need_root(case)
+    env = {"FAKE_NVML_MIG": "2", "FAKE_NVML_SHARE": str(case.path("share"))}
+    target = Target(case, before=("env", *(f"{name}={value}" for name, value in env.items())))
+    other = Target(case)
+    agent = Agent(case, "-p", target.pid, "-p", other.pid,
+                  env={"LD_LIBRARY_PATH": str(case.build / "tests/fake/gpu_memory"), **env})
+    target.tell("a 12345")
+    other.tell("a 777")  # NVML does not list this one
+    instance = 'gpu="GPU 0:7: Stand-in GPU MIG 1g.4gb"'
+    until(lambda: agent.value("gputrack_gpu_live_bytes") == {instance: 12345, 'gpu="unknown"': 777})
+    assert agent.value("gputrack_gpu_capacity_bytes") == {instance: 4 << 30}
+    other.end()
+    until(lambda: agent.value("gputrack_processes") == 1)
+    target.end()
+    until(lambda: agent.value("gputrack_gpu_live_bytes")[instance] == 0)
+    assert agent.stop() == 0
+
+
 def queries():
     """The dashboard's, as Grafana would send them."""
     for panel in json.loads((FLEET / "grafana-dashboard.json").read_text())["panels"]:
@@ -203,9 +229,11 @@ def test_a_leak_fires_an_alert_that_names_its_line(case):
     need_root(case)
     if not shutil.which("prometheus") or not shutil.which("promtool"):
         case.skip("Debian's prometheus is not installed")
-    target = Target(case, before=("env", "FAKE_GPU_MIB=4000"))
+    # NVML says on which GPU it is, and how large that is
+    share = {"FAKE_GPU_MIB": "4000", "FAKE_NVML_SHARE": str(case.path("share"))}
+    target = Target(case, before=("env", *(f"{name}={value}" for name, value in share.items())))
     agent = Agent(case, "-p", target.pid, "--growth-step", "0.1",
-                  env={"LD_LIBRARY_PATH": str(case.build / "tests/fake/gpu_memory")})
+                  env={"LD_LIBRARY_PATH": str(case.build / "tests/fake/gpu_memory"), **share})
     until(lambda: agent.value("gputrack_growing_places") == 1, each=lambda: leak(target))
     (labels, speed), = agent.value("gputrack_place_growth_bytes_per_second").items()
     assert re.search(r'place="allocate_here \S*attach_target\.c:\d+"', labels), labels
@@ -223,8 +251,8 @@ def test_a_leak_fires_an_alert_that_names_its_line(case):
         alert, = until(firing, each=lambda: leak(target))
         assert re.search(r"grows at allocate_here \S*attach_target\.c:\d+$", alert["annotations"]["summary"]), alert
         assert f"pid {target.pid}, user root" in alert["annotations"]["description"], alert
-        for query in queries():
-            assert prometheus.ask("query", query=query) is not None, query
+        for query in queries():  # none shows an empty panel
+            assert until(lambda: prometheus.ask("query", query=query)["result"], each=lambda: leak(target)), query
         live, = prometheus.ask("query", query="sum(gputrack_gpu_live_bytes)")["result"]
         assert float(live["value"][1]) > 1000000
     finally:
@@ -319,18 +347,14 @@ def test_requests_get_what_is_public_and_nothing_else(case):
     # the settings are read again
     case.path("agent.conf").write_text("max-memory = 16M\n")
     agent.process.send_signal(signal.SIGHUP)
-    line = ""
-    while "read again" not in line:
-        line = read_line(agent.process.stderr)
-        assert line
-    assert "max-memory 16 MiB" in line, line
-    # the server is started again when it dies, with the token that it had
-    os.kill(int(server), signal.SIGKILL)
-    until(lambda: agent.servers() not in ([], [server]))
-    while "metrics at" not in line:
-        line = read_line(agent.process.stderr)
-        assert line
-    agent.address = re.search(r"metrics at (http\S+)/metrics", line).group(1)
+    assert "max-memory 16 MiB" in agent.wait_line("read again")
+    assert "token-file: a change of this needs a restart" in agent.wait_line("token-file")
+    # the server is started again, for a token that may be new, and when it dies: with the token that it has
+    agent.address = re.search(r"metrics at (http\S+)/metrics", agent.wait_line("metrics at")).group(1)
+    again, = agent.servers()
+    assert again != server
+    os.kill(int(again), signal.SIGKILL)
+    agent.address = re.search(r"metrics at (http\S+)/metrics", agent.wait_line("metrics at")).group(1)
     assert agent.get("/metrics")[0] == 401 and agent.get("/metrics", **right)[0] == 200
     process.stdin.write(b"q\n")
     process.wait(30)

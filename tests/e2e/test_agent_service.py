@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 from test_agent import FLEET, Agent, Systemd, free_port, until
-from test_attach import Target, need_root, read_line
+from test_attach import Target, need_root
 
 ALONE = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -114,15 +114,6 @@ def get_by_tls(agent, cert, token=None):
         return None
 
 
-def lines_until(agent, text):
-    said = ""
-    while text not in said:
-        line = read_line(agent.process.stderr)
-        assert line, said
-        said += line
-    return said
-
-
 def test_others_need_the_token_and_see_the_certificate_that_is_there_now(case):
     """TLS, a token, and both renewed by a reload."""
     need_root(case)
@@ -152,13 +143,14 @@ def test_others_need_the_token_and_see_the_certificate_that_is_there_now(case):
     with case.path("agent.conf").open("a") as config:
         config.write("growth-step = 30\n")
     agent.process.send_signal(signal.SIGHUP)
-    assert "growth-step: a change of this needs a restart" in lines_until(agent, "metrics at")
+    assert "growth-step: a change of this needs a restart" in agent.wait_line("a change of this")
+    agent.wait_line("metrics at")
     assert [get_by_tls(agent, renewed[0], token) for token in ("open sesame", "another")] == [401, 200]
     assert get_by_tls(agent, old[0], "another") is None
     # a file that is not there leaves it as it is
     case.path("token").unlink()
     agent.process.send_signal(signal.SIGHUP)
-    assert "cannot read the token" in lines_until(agent, "the old one stays")
+    assert "cannot read the token" in agent.wait_line("the old one stays")
     assert get_by_tls(agent, renewed[0], "another") == 200
     target.end()
     assert agent.stop() == 0

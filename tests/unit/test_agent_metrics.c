@@ -98,6 +98,31 @@ static void series_are_few_whatever_runs(void **state)
 	gt_agent_totals_free(t);
 }
 
+static void gpus_of_one_name_are_one_series(void **state)
+{
+	struct gt_agent_totals *t =
+		gt_agent_totals_new(&(struct gt_agent_totals_options){ .max_bytes = 1 << 20 });
+	uint32_t p = gt_agent_totals_process(t, &(struct gt_agent_process){ .pid = 7 });
+	static const uint16_t gpus[] = { 0, 1, 2, GT_AGENT_FIRST_UNIT,
+					 2 * GT_AGENT_FIRST_UNIT - 1 };
+	struct gt_agent_at at[5] = { 0 };
+	char *text;
+
+	(void)state;
+	/* numbers of a process, and the machine's; 0 and 1 have no name */
+	gt_agent_totals_name_gpu(t, 2, "GPU 0");
+	gt_agent_totals_name_gpu(t, GT_AGENT_FIRST_UNIT, "GPU 0");
+	gt_agent_totals_name_gpu(t, 2 * GT_AGENT_FIRST_UNIT - 1, "GPU 1");
+	for (uint32_t i = 0; i < 5; i++)
+		grow(t, p, i + 1, gpus[i], 1, &at[i]);
+	text = metrics_of(t, GT_METRICS_TEXT);
+	assert_non_null(strstr(text, "gputrack_gpu_live_bytes{gpu=\"unknown\"} 3000\n"
+				     "gputrack_gpu_live_bytes{gpu=\"GPU 0\"} 7000\n"
+				     "gputrack_gpu_live_bytes{gpu=\"GPU 1\"} 5000\n"));
+	free(text);
+	gt_agent_totals_free(t);
+}
+
 static void texts_of_processes_stay_inside_their_labels(void **state)
 {
 	struct gt_agent_totals *t =
@@ -140,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(series_are_few_whatever_runs),
+		cmocka_unit_test(gpus_of_one_name_are_one_series),
 		cmocka_unit_test(texts_of_processes_stay_inside_their_labels),
 		cmocka_unit_test(open_metrics_end_and_name_counters_without_total),
 	};

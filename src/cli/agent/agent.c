@@ -127,19 +127,6 @@ static void on_restart(int number)
 	must_restart = 1;
 }
 
-/* "GPU 3: NVIDIA H200": by its number. */
-static uint64_t capacity(void *context, const char *gpu)
-{
-	struct gt_agent *a = context;
-	uint64_t total, used, available;
-	unsigned number;
-
-	if (!a->nvml || sscanf(gpu, "GPU %u:", &number) != 1 || number >= gt_nvml_count(a->nvml) ||
-	    !gt_nvml_memory(a->nvml, number, &total, &used, &available))
-		return 0;
-	return total;
-}
-
 static uint64_t resident_bytes(void)
 {
 	unsigned long pages = 0;
@@ -170,7 +157,7 @@ static struct gt_agent_figures figures(struct gt_agent *a)
 		.cpu_seconds = seconds_of(own.ru_utime) + seconds_of(own.ru_stime) +
 			       seconds_of(children.ru_utime) + seconds_of(children.ru_stime),
 		.resident_bytes = resident_bytes(),
-		.capacity = capacity,
+		.capacity = gt_agent_gpu_capacity,
 		.context = a,
 	};
 }
@@ -339,7 +326,6 @@ static int prepare(struct gt_agent *a, struct gt_error *error)
 			    .stack_bytes = GT_PROBES_STACK,
 			    .python = !s->no_python },
 	};
-	char why[200];
 	int e = gt_control_open(&a->control, s->socket, error);
 
 	if (!e)
@@ -358,7 +344,7 @@ static int prepare(struct gt_agent *a, struct gt_error *error)
 		e = e < 0 ? e : 0;
 	}
 	if (!e)
-		a->nvml = gt_nvml_open(why, sizeof why);
+		gt_agent_gpus_read(a);
 	if (!e)
 		e = gt_agent_record_init(a, error);
 	/* the server of requests is another user's, and is started again if it dies */
@@ -403,8 +389,7 @@ static int run(struct gt_agent *a)
 	if (a->tracer)
 		gt_tracer_free(a->tracer);
 	gt_agent_follow_fini(a);
-	if (a->nvml)
-		gt_nvml_close(a->nvml);
+	gt_agent_gpus_fini(a);
 	return e ? gt_targets_status(e) : GT_EXIT_DONE;
 }
 

@@ -9,10 +9,10 @@
 #include "cli/agent/control.h"
 #include "cli/agent/namer.h"
 #include "cli/agent/send_rows.h"
+#include "cli/attach/gpu_use.h"
 #include "cli/attach/live_view.h"
 #include "cli/attach/targets.h"
 #include "cli/input.h"
-#include "cli/nvml.h"
 
 /* As typed, or from the configuration. */
 struct gt_agent_settings {
@@ -56,7 +56,9 @@ struct gt_agent {
 	struct gt_control control;
 	pid_t endpoint; /* serves HTTP; 0: none */
 	uint64_t endpoint_started_ns;
-	struct gt_nvml *nvml; /* NULL: none */
+	struct gt_gpu_use gpus;
+	uint8_t *units; /* by the board's number of a process: gpus.c */
+	size_t unit_count;
 	uint64_t begun_ns, fed_ns, minute_ns;
 	struct gt_agent_recording *ring; /* the one that is being made; NULL: none */
 	uint64_t turned_ns;              /* when it was begun */
@@ -83,6 +85,18 @@ void gt_agent_feed(struct gt_agent *a, uint64_t now_ns);
 void gt_agent_forget(struct gt_agent *a);
 /* For the memory limit that the configuration now has. */
 void gt_agent_limit(struct gt_agent *a);
+
+/* gpus.c: on which GPU of the machine a process's resources are. */
+void gt_agent_gpus_read(struct gt_agent *a);
+void gt_agent_gpus_began(struct gt_agent *a, uint16_t process);
+/* Before their first resources are counted. */
+void gt_agent_gpus_decide(struct gt_agent *a);
+/* The totals' number of the GPU that this process calls `place`. */
+uint16_t gt_agent_gpu(struct gt_agent *a, uint16_t process, enum gt_api api, enum gt_kind kind,
+		      uint16_t place);
+/* For struct gt_agent_figures. */
+uint64_t gt_agent_gpu_capacity(void *agent, const char *gpu);
+void gt_agent_gpus_fini(struct gt_agent *a);
 
 /* record.c: the ring of recordings, and those that somebody has asked for. */
 int gt_agent_record_init(struct gt_agent *a, struct gt_error *error);

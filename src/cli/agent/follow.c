@@ -27,6 +27,7 @@ static void began(void *context, struct gt_traced *process)
 		return;
 	who = gt_live_who(&names, process->number);
 	GT_REACH(a->numbers, a->number_count, process->number);
+	gt_agent_gpus_began(a, process->number);
 	a->numbers[process->number] = gt_agent_totals_process(
 		a->totals, &(struct gt_agent_process){
 				   .pid = process->pid,
@@ -86,12 +87,14 @@ struct gt_listener gt_agent_listener(struct gt_agent *a)
  */
 static struct gt_agent_key key_of(struct gt_agent *a, const struct gt_board_site *s, uint16_t row)
 {
+	enum gt_api api = (enum gt_api)s->api;
+	enum gt_kind kind = (enum gt_kind)(row ? gt_functions[row].kind : s->kind);
+
 	return (struct gt_agent_key){ .process = number_of(a, s->process),
 				      .stack = s->stack,
-				      .api = (enum gt_api)s->api,
-				      .kind = (enum gt_kind)(row ? gt_functions[row].kind :
-								   s->kind),
-				      .gpu = s->place };
+				      .api = api,
+				      .kind = kind,
+				      .gpu = gt_agent_gpu(a, s->process, api, kind, s->place) };
 }
 
 /* Blocks lie in what was seen as something else: it is that no more. */
@@ -157,6 +160,7 @@ void gt_agent_feed(struct gt_agent *a, uint64_t now_ns)
 {
 	struct gt_board *b = a->live.board;
 
+	gt_agent_gpus_decide(a);
 	gt_board_each_site(b, feed_site, a);
 	for (size_t i = 0; i < gt_board_process_count(b) && i < a->number_count; i++)
 		if (gt_board_process(b, (uint16_t)i)->end_ns)
