@@ -319,6 +319,8 @@ def ask_in_both_orders(case, server):
         assert first == second, (question, first, second)
     top, _, _, where = map(json.loads, answers[0])
     assert [place["total"] for place in (top, where)] == [4, 8], (top, where)
+    # that with two stacks on two GPUs is one process
+    assert [(place["hosts"], place["processes"]) for place in top["places"]] == [(4, 4), (1, 1), (1, 3), (1, 3)], top
     renamed = [p for p in where["processes"] if p["host"] == "h6"]
     assert [(p["process"], p["pod"]) for p in renamed] == [("worker", "serve-0")], renamed
 

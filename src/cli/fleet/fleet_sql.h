@@ -17,15 +17,20 @@
 #define SUM_RATE         "round(sum(rate), 3)"
 #define SUM_RATE_OBJECTS "round(sum(rate_objects), 6)"
 
+/* A process, which has a series for each stack and GPU of a place. */
+#define OWNER "any(cityHash64(host, pid, started)) AS owner"
+
 /*
- * The words of a group, of its latest row: processes of two releases, or of two programs, say one
- * place with different lines or files. Of rows of one time it is always the same one's.
+ * The words of a group: processes of two releases, or of two programs, say one place with different
+ * lines or files. Those of the last ten minutes count, of these the ones that hold most, to a power
+ * of two, and of equal ones always the same.
  */
 #define LATEST_WORDS \
 	"argMax(place, latest), argMax(file, latest), argMax(line, latest), any(api), any(kind)"
 #define WORDS_AND_LATEST \
-	"place, file, line, api, kind, bitOr(bitShiftLeft(toUInt64(toUInt32(time)), 32), " \
-	"bitAnd(cityHash64(place, file, line), 4294967295)) AS latest"
+	"place, file, line, api, kind, bitOr(bitOr(bitShiftLeft(toUInt64(intDiv(toUInt32(time), " \
+	"600)), 42), bitShiftLeft(toUInt64(log2(live_bytes + live_objects + 1)), 36)), " \
+	"bitAnd(cityHash64(place, file, line), 68719476735)) AS latest"
 
 /* The words of places: days, keys. */
 #define SQL_WORDS \
@@ -49,13 +54,12 @@
 #define SQL_TOP \
 	"SELECT spot, round(sum(rate * hours)) AS grown, round(sum(rate_objects * hours)) AS " \
 	"grown_objects, round(sumIf(rate, day = '%s'), 3), round(sumIf(rate_objects, day = '%s'), " \
-	"6), uniqExact(machine), uniqExact(series), min(since) FROM (SELECT any(site) AS spot, " \
-	"series, day, any(cityHash64(host)) AS machine, argMax(growth_bytes, time) AS rate, " \
-	"argMax(growth_objects, time) AS rate_objects, argMax(growing_since, time) AS since, " \
-	"(toUInt32(max(time)) - " \
-	"greatest(toUInt32(since), toUInt32(day) * %d)) / 3600 AS hours FROM days WHERE day " \
-	">= '%s' AND day <= '%s' AND site IN (SELECT site FROM days WHERE day >= '%s' AND day " \
-	"<= '%s' AND (growth_bytes > 0 OR growth_objects > 0)) AND series IN (SELECT series " \
+	"6), uniqExact(machine), uniqExact(owner), min(since) FROM (SELECT any(site) AS spot, " \
+	"series, day, any(cityHash64(host)) AS machine, " OWNER ", " \
+	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS rate_objects, argMax(growing_since, time) AS since, " \
+	"(toUInt32(max(time)) - greatest(toUInt32(since), toUInt32(day) * %d)) / 3600 AS hours " \
+	"FROM days WHERE day >= '%s' AND day <= '%s' AND site IN (SELECT site FROM days " \
+	"WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects > 0)) AND series IN (SELECT series " \
 	"FROM days WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects " \
 	"> 0)) GROUP BY series, day) WHERE rate > 0 OR rate_objects > 0 GROUP BY spot ORDER " \
 	"BY grown DESC, grown_objects DESC, spot"
@@ -76,15 +80,15 @@
 
 /* The columns of these two that SQL_AT, its hosts and SQL_AT_WORDS need. */
 #define SQL_STATE \
-	"time, host, live_bytes, live_objects, growth_bytes, growth_objects, growing_since"
+	"time, host, pid, started, live_bytes, live_objects, growth_bytes, growth_objects, growing_since"
 #define SQL_SEEN  "time, host"
-#define SQL_NAMES "time, place, file, line, api, kind"
+#define SQL_NAMES "time, place, file, line, api, kind, live_bytes, live_objects"
 
 /* Places at a moment: SQL_STATE, SQL_SEEN of it. */
 #define SQL_AT \
 	"SELECT key, sum(held), sum(objects), " SUM_RATE ", " SUM_RATE_OBJECTS ", " \
-	"uniqExact(machine), count(), min(if(toUInt32(since) = 0, seen, since)) FROM (SELECT " \
-	"any(code) AS key, series, any(cityHash64(host)) AS machine, max(time) AS seen, " \
+	"uniqExact(machine), uniqExact(owner), min(if(toUInt32(since) = 0, seen, since)) FROM (SELECT " \
+	"any(code) AS key, series, any(cityHash64(host)) AS machine, " OWNER ", max(time) AS seen, " \
 	"argMax(live_bytes, time) AS held, argMax(live_objects, time) AS objects, " \
 	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS rate_objects, " \
 	"argMax(growing_since, time) AS since FROM %s GROUP BY series) AS sites ALL INNER " \
