@@ -56,13 +56,14 @@
 	"grown_objects, round(sumIf(rate, day = '%s'), 3), round(sumIf(rate_objects, day = '%s'), " \
 	"6), uniqExact(machine), uniqExact(owner), min(since) FROM (SELECT any(site) AS spot, " \
 	"series, day, any(cityHash64(host)) AS machine, " OWNER ", " \
-	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS rate_objects, argMax(growing_since, time) AS since, " \
-	"(toUInt32(max(time)) - greatest(toUInt32(since), toUInt32(day) * %d)) / 3600 AS hours " \
+	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS " \
+	"rate_objects, argMax(growing_since, time) AS since, (toUInt32(max(time)) - " \
+	"greatest(toUInt32(since), toUInt32(day) * %d)) / 3600 AS hours " \
 	"FROM days WHERE day >= '%s' AND day <= '%s' AND site IN (SELECT site FROM days " \
-	"WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects > 0)) AND series IN (SELECT series " \
-	"FROM days WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects " \
-	"> 0)) GROUP BY series, day) WHERE rate > 0 OR rate_objects > 0 GROUP BY spot ORDER " \
-	"BY grown DESC, grown_objects DESC, spot"
+	"WHERE day >= '%s' AND day <= '%s' AND (growth_bytes > 0 OR growth_objects > 0)) " \
+	"AND series IN (SELECT series FROM days WHERE day >= '%s' AND day <= '%s' AND " \
+	"(growth_bytes > 0 OR growth_objects > 0)) GROUP BY series, day) WHERE " \
+	"rate > 0 OR rate_objects > 0 GROUP BY spot ORDER BY grown DESC, grown_objects DESC, spot"
 
 /*
  * Rows before a moment, in the shape of the table of days (clickhouse.sql): columns, moment,
