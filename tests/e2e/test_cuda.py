@@ -3,8 +3,11 @@
 
 Each test is of the direct door, and the last lines of this file make one of CUPTI's way out of it.
 """
+import ctypes
 import json
+import random
 import re
+import shutil
 import struct
 
 
@@ -457,8 +460,105 @@ def test_a_truncated_or_malformed_cubin_does_no_harm(case):
         assert run.status == 0 and run.out == "statics done\n", (size, run.err)
 
 
+LZ4, ZSTD = 1 << 13, 1 << 15
+
+
+def pack(how, data, level):
+    """By the libraries themselves: a block of LZ4, a frame of Zstandard."""
+    room = ctypes.create_string_buffer(len(data) * 2 + 1000)
+    if how == LZ4:
+        library = ctypes.CDLL("liblz4.so.1")
+        size = library.LZ4_compress_HC(data, room, len(data), len(room), level)
+    else:
+        library = ctypes.CDLL("libzstd.so.1")
+        library.ZSTD_compress.restype = ctypes.c_size_t
+        library.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p,
+                                          ctypes.c_size_t, ctypes.c_int]
+        size = library.ZSTD_compress(room, len(room), data, len(data), level)
+    assert 0 < size < len(room)
+    return room.raw[:size]
+
+
+def fatbin(*entries):
+    """A fat binary of (flags, bytes, bytes when unpacked); of kind 1, text, where there are no flags."""
+    body = b""
+    for flags, data, unpacked in entries:
+        padded = data + bytes(-len(data) % 8)
+        body += struct.pack("<HHIQIIIIIIQQQ", 2 if flags else 1, 0x101, 64, len(padded),
+                            len(data) if flags else 0, 0, 0, 90, 0, 0, flags, 0, unpacked) + padded
+    return struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body
+
+
+def many_variables(count, seed):
+    """The variables of a cubin whose names repeat enough, and not too much, to exercise a compressor."""
+    chance = random.Random(seed)
+    return [(f"_ZN{chance.choice(('3foo', '6kernel', '2at6native'))}{i}v{chance.getrandbits(40):x}E".encode(),
+             chance.randint(1, 1 << 20), b".nv.global", chance.choice((0, 4))) for i in range(count)]
+
+
+def test_static_variables_of_compressed_code_are_listed(case):
+    expected, number = {}, 0
+    for how, levels in ((ZSTD, (1, 3, 12, 19)), (LZ4, (3, 9))):
+        for level in levels:
+            for count in (1, 40, 3000):
+                variables = many_variables(count, number)
+                code = cubin(variables)
+                # the smallest of those that can be unpacked is read; others have other variables here
+                larger = cubin(variables + [(b"larger", 1, b".nv.global", 0)])
+                case.path(f"{number}.fatbin").write_bytes(fatbin(
+                    (0, b".version 8.0", 0), (how, pack(how, larger, level), len(larger)),
+                    (how, pack(how, code, level), len(code)), (4, b"packed in some other way", 3)))
+                for name, size, _, _ in variables:
+                    expected[name.decode()] = size
+                number += 1
+    run, report = live(case, "a.gt", "packed")
+    assert run.status == 0 and run.out == "packed done\n", run.err
+    found = {one["name"]: one["bytes"] for group in report["lasting"] for one in group["objects"]
+             if one["bytes"]}
+    assert found == expected, (len(found), len(expected))
+
+
+def test_static_variables_of_code_that_nvcc_compressed(case):
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if not nvcc:
+        case.skip("nvcc is not there")
+    case.path("code.cu").write_text("""
+        __device__ int counters[1000]; __constant__ float factors[32]; __managed__ int table[500];
+        __global__ void kernel(float *p) { *p = factors[1] + counters[2] + table[3]; }""")
+    ways = {0: ("none",), ZSTD: ("size",), LZ4: ("speed", "-Xfatbin=-compress-all")}
+    for number, (flag, (mode, *more)) in enumerate(ways.items()):
+        done = case.run(nvcc, "-fatbin", "-arch=sm_90", f"--compress-mode={mode}", *more, "-o", f"{number}.fatbin",
+                        "code.cu")
+        if done.status:
+            case.skip(f"this nvcc does not compress: {done.err.strip()}")
+        # an older one would ignore what it is asked for: 40 is where the flags of the first entry lie
+        assert struct.unpack_from("<Q", case.path(f"{number}.fatbin").read_bytes(), 16 + 40)[0] & (LZ4 | ZSTD) == flag
+    run, report = live(case, "a.gt", "packed")
+    assert run.status == 0 and run.out == "packed done\n", run.err
+    names = sorted((one["name"], one["bytes"]) for group in report["lasting"] for one in group["objects"]
+                   if one["bytes"])
+    assert names == sorted(3 * [("counters", 4000), ("factors", 128), ("table", 2000)]), names
+
+
+def test_damaged_compressed_code_does_no_harm(case):
+    code = cubin(many_variables(60, 1))
+    chance = random.Random(5)
+    for how in (ZSTD, LZ4):
+        packed = pack(how, code, 9)
+        for number in range(60):
+            mad = bytearray(packed)
+            for _ in range(chance.randint(1, 4)):
+                mad[chance.randrange(len(mad))] ^= 1 << chance.randrange(8)
+            mad = mad[:chance.randint(1, len(mad))] if number % 3 == 0 else mad
+            case.path(f"{number}.fatbin").write_bytes(fatbin((how, bytes(mad), len(code) - number % 2)))
+        run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "packed", env=cuda(case))
+        assert run.status == 0 and run.out == "packed done\n", run.err
+
+
 # what has no second way, or has it in its name
-ONE_WAY = {"a_truncated_or_malformed_cubin_does_no_harm", "doctor_reports_what_cuda_needs", "the_door_works_without_gputrack_run",
+ONE_WAY = {"static_variables_of_compressed_code_are_listed", "damaged_compressed_code_does_no_harm",
+           "static_variables_of_code_that_nvcc_compressed",
+           "a_truncated_or_malformed_cubin_does_no_harm", "doctor_reports_what_cuda_needs", "the_door_works_without_gputrack_run",
            "without_nvml_no_device_samples_are_recorded"}
 for name, test in list(globals().items()):
     if name.startswith("test_") and test.__code__ is not through_cupti(test).__code__ and \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_cubin.c - looks for static variables in any bytes, as in the cubin of a loaded module. */
+/* fuzz_cubin.c - looks for static variables in any bytes, as in a cubin or a fat binary. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,5 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t left = 1 << 20;
 
 	gt_cuda_variables(data, size, count, &left);
+	left = 1 << 20;
+	gt_cuda_file_variables(data, size, count, &left);
 	return 0;
 }

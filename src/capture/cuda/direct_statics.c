@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* direct_statics.c - records the static variables of code that a call has loaded. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -87,7 +88,7 @@ static void record_file(const char *path, struct loaded *loaded)
 	if (!fstat(fd, &st) && st.st_size > 0) {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes != MAP_FAILED) {
-			gt_cuda_variables(bytes, (size_t)st.st_size, record, loaded);
+			gt_cuda_file_variables(bytes, (size_t)st.st_size, record, loaded);
 			munmap(bytes, (size_t)st.st_size);
 		}
 	}
@@ -103,6 +104,7 @@ void gt_cuda_code_loaded(enum gt_function_id function, const uint64_t *argv, CUc
 	struct loaded loaded = { .owner = (uint64_t)(uintptr_t)context,
 				 .place = gt_cuda_place(NULL, function, context, false),
 				 .caller = caller };
+	int error = errno;
 
 	if (!module || !code)
 		return;
@@ -111,6 +113,7 @@ void gt_cuda_code_loaded(enum gt_function_id function, const uint64_t *argv, CUc
 		record_file(code, &loaded);
 	else
 		gt_cuda_image_variables(code, record, &loaded);
+	errno = error;
 }
 
 void gt_cuda_code_unloaded(uint64_t module, const void *caller)

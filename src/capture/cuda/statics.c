@@ -4,17 +4,25 @@
  *
  * A cubin is an ELF file. Its variables are the objects in the sections .nv.global, .nv.global.init
  * and .nv.constant3; a bit of st_other marks the managed ones. Code that nvcc embedded is a wrapper
- * that points to a fat binary: cubins for several chips, some of them compressed. They have the
- * same variables, so one that is not compressed tells them.
+ * that points to a fat binary: cubins for several chips, which have the same variables, so one of
+ * them is enough. Where all are compressed, the smallest is unpacked.
  */
 #include "capture/cuda/statics.h"
 
 #include <elf.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "api/cuda_abi.h"
+#include "capture/cuda/unpack.h"
 
-enum { MANAGED = 4, SYMBOLS_MAX = 1 << 20 };
+enum {
+	MANAGED = 4,
+	SYMBOLS_MAX = 1 << 20,
+	UNPACKED_MAX = 8 << 20,      /* of a cubin, */
+	UNPACKED_ALL_MAX = 64 << 20, /* and of a process: it takes the program's time */
+};
 
 struct cubin {
 	const char *bytes;
@@ -120,28 +128,76 @@ struct fat_entry {
 	uint32_t size;
 	uint64_t bytes;
 	uint32_t packed_bytes; /* 0: not compressed */
+	uint32_t more[5];      /* address size, version, chip, where its name lies */
+	uint64_t flags;
+	uint64_t reserved;
+	uint64_t unpacked_bytes;
 };
 
-enum { FAT_MAGIC = 0xba55ed50u, FAT_CUBIN = 2 };
+enum { FAT_MAGIC = 0xba55ed50u, FAT_CUBIN = 2, FAT_LZ4 = 1 << 13, FAT_ZSTD = 1 << 15 };
+
+static int64_t unpack(struct gt_zstd *work, char *to, const struct fat_entry *entry,
+		      const char *data)
+{
+	return entry->flags & FAT_ZSTD ?
+		       gt_zstd_unpack(work, to, entry->unpacked_bytes, data, entry->packed_bytes) :
+		       gt_lz4_unpack(to, entry->unpacked_bytes, data, entry->packed_bytes);
+}
+
+static void packed_variables(const struct fat_entry *entry, const char *data,
+			     gt_cuda_variable_fn *each, void *context)
+{
+	static _Atomic uint64_t unpacked;
+	size_t room = gt_zstd_bytes + entry->unpacked_bytes;
+	int64_t size;
+	char *memory;
+
+	if (atomic_fetch_add(&unpacked, entry->unpacked_bytes) > UNPACKED_ALL_MAX)
+		return;
+	memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return;
+	size = unpack((struct gt_zstd *)memory, memory + gt_zstd_bytes, entry, data);
+	if (size > 0)
+		gt_cuda_variables(memory + gt_zstd_bytes, (size_t)size, each, context);
+	munmap(memory, room);
+}
+
+static bool can_unpack(const struct fat_entry *entry)
+{
+	return entry->size >= sizeof *entry && entry->flags & (FAT_LZ4 | FAT_ZSTD) &&
+	       entry->packed_bytes <= entry->bytes && entry->unpacked_bytes <= UNPACKED_MAX;
+}
 
 static void fat_variables(const char *fat, gt_cuda_variable_fn *each, void *context)
 {
+	const size_t least = offsetof(struct fat_entry, more);
+	struct fat_entry entry, best = { .unpacked_bytes = UINT64_MAX };
+	const char *best_data = NULL;
 	struct fat_header head;
-	struct fat_entry entry;
-	uint64_t at;
 
 	memcpy(&head, fat, sizeof head);
-	for (at = 0; at + sizeof entry <= head.bytes; at += entry.size + entry.bytes) {
+	for (uint64_t at = 0; at + least <= head.bytes; at += entry.size + entry.bytes) {
 		const char *data = fat + head.size + at;
 
-		memcpy(&entry, data, sizeof entry);
-		if (entry.size < sizeof entry || entry.bytes > head.bytes - at)
-			return;
-		if (entry.kind == FAT_CUBIN && !entry.packed_bytes) {
+		memset(&entry, 0, sizeof entry);
+		memcpy(&entry, data, head.bytes - at < sizeof entry ? least : sizeof entry);
+		if (entry.size < least || entry.size > head.bytes - at ||
+		    entry.bytes > head.bytes - at - entry.size)
+			break;
+		if (entry.kind != FAT_CUBIN)
+			continue;
+		if (!entry.packed_bytes) {
 			gt_cuda_variables(data + entry.size, entry.bytes, each, context);
 			return;
 		}
+		if (can_unpack(&entry) && entry.unpacked_bytes < best.unpacked_bytes) {
+			best = entry;
+			best_data = data + entry.size;
+		}
 	}
+	if (best_data)
+		packed_variables(&best, best_data, each, context);
 }
 
 /* The section headers are the end of a cubin as compilers write it. */
@@ -151,6 +207,18 @@ static uint64_t cubin_size(const char *bytes)
 
 	memcpy(&head, bytes, sizeof head);
 	return head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
+}
+
+void gt_cuda_file_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each,
+			    void *context)
+{
+	struct fat_header head = { 0 };
+
+	memcpy(&head, bytes, size < sizeof head ? size : sizeof head);
+	if (head.magic != FAT_MAGIC)
+		gt_cuda_variables(bytes, size, each, context);
+	else if (head.size >= sizeof head && head.size <= size && head.bytes <= size - head.size)
+		fat_variables(bytes, each, context);
 }
 
 void gt_cuda_image_variables(const void *image, gt_cuda_variable_fn *each, void *context)

@@ -19,6 +19,10 @@ typedef void gt_cuda_variable_fn(void *context, const struct gt_cuda_variable *v
 /* Calls `each` on every variable of a cubin. Bytes that are no cubin have none. */
 void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each, void *context);
 
+/* Likewise of a file: a cubin or a fat binary. */
+void gt_cuda_file_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each,
+			    void *context);
+
 /*
  * Likewise of code that the driver has just loaded from memory: a cubin, a fat binary, or nvcc's
  * wrapper around one. Its size is not known; the driver has checked it. Text (PTX) has none.

@@ -12,10 +12,14 @@
  *   devices    a context on each device, with memory
  *   stripes    four blocks of memory mapped side by side, and unmapped by one call
  *   statics    loads the modules a.cubin and b.cubin, unloads the second
+ *   packed     loads 0.fatbin, 1.fatbin, … by each function in its turn
  *   seen       200 MiB that stay until somebody has asked libnvidia-ml's stand-in about them twice
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,6 +195,44 @@ static void statics(void)
 	need(cuLibraryLoadData(&library, "code", NULL, NULL, 0, NULL, NULL, 0), "other code");
 }
 
+static const void *bytes_of(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+	void *bytes = fd < 0 || fstat(fd, &st) ?
+			      MAP_FAILED :
+			      mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static void packed(void)
+{
+	struct {
+		uint32_t magic, version;
+		const void *data, *more;
+	} wrapper = { .magic = 0x466243b1, .version = 1 };
+	const void *bytes;
+	CUlibrary library;
+	CUmodule module;
+	char path[32];
+
+	open_context();
+	for (int i = 0; snprintf(path, sizeof path, "%d.fatbin", i), bytes = bytes_of(path); i++) {
+		wrapper.data = bytes;
+		if (i % 4 == 0)
+			need(cuModuleLoadFatBinary(&module, bytes), "cuModuleLoadFatBinary");
+		else if (i % 4 == 1)
+			need(cuModuleLoad(&module, path), "cuModuleLoad");
+		else if (i % 4 == 2)
+			need(cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0),
+			     "cuLibraryLoadFromFile");
+		else
+			need(cuLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0),
+			     "cuLibraryLoadData");
+	}
+}
+
 static void stripes(void)
 {
 	enum { STRIPES = 4, SIZE = 65536 };
@@ -229,7 +271,7 @@ static const struct {
 	{ "leak", leak },       { "context", in_context }, { "primary", in_primary },
 	{ "kept", kept },       { "threads", threads },    { "fork", in_child },
 	{ "fails", fails },     { "devices", devices },    { "seen", seen },
-	{ "statics", statics }, { "stripes", stripes },
+	{ "statics", statics }, { "stripes", stripes },    { "packed", packed },
 };
 
 int main(int argc, char **argv)
