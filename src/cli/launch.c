@@ -2,6 +2,7 @@
 /* launch.c - starts programs: with our libraries, and with the signals and limits we found. */
 #include "cli/launch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -52,17 +53,21 @@ bool gt_doors_find(char *out, size_t size, const char *file)
 	return false;
 }
 
+/* Where the shell finds it: itself, or in `found`; NULL: nowhere. */
+static const char *path_of(const char *program, char found[PATH_MAX])
+{
+	if (strchr(program, '/'))
+		return program;
+	return gt_tool_search(program, found, PATH_MAX) ? found : NULL;
+}
+
 const char *gt_program_rights(const char *program)
 {
 	char found[PATH_MAX];
 	struct stat st;
 
-	if (!strchr(program, '/')) {
-		if (!gt_tool_search(program, found, sizeof found))
-			return NULL;
-		program = found;
-	}
-	if (stat(program, &st) || !S_ISREG(st.st_mode))
+	program = path_of(program, found);
+	if (!program || stat(program, &st) || !S_ISREG(st.st_mode))
 		return NULL;
 	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
 		return "is set-user-ID";
@@ -72,6 +77,42 @@ const char *gt_program_rights(const char *program)
 	if (geteuid() && getxattr(program, "security.capability", NULL, 0) > 0)
 		return "has file capabilities";
 	return NULL;
+}
+
+/* Without a dynamic loader. Of those that can be loaded anywhere, the loader itself has none. */
+static bool is_static(int fd)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+
+	if (pread(fd, &head, sizeof head, 0) != sizeof head ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_type != ET_EXEC)
+		return false;
+	for (unsigned i = 0; i < head.e_phnum; i++)
+		if (pread(fd, &segment, sizeof segment,
+			  (off_t)(head.e_phoff + (uint64_t)i * head.e_phentsize)) !=
+			    sizeof segment ||
+		    segment.p_type == PT_INTERP)
+			return false;
+	return true;
+}
+
+const char *gt_program_obstacle(const char *program)
+{
+	const char *why = gt_program_rights(program);
+	char found[PATH_MAX];
+	int fd;
+
+	program = path_of(program, found);
+	if (why || !program)
+		return why;
+	fd = open(program, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	why = is_static(fd) ? "is a static program" : NULL;
+	close(fd);
+	return why;
 }
 
 static const int saved_signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };

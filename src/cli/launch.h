@@ -20,6 +20,8 @@ bool gt_doors_find(char *out, size_t size, const char *file);
  * set-user-ID"; NULL: it will not, or there is no such program.
  */
 const char *gt_program_rights(const char *program);
+/* The same, and whether it is a static program. */
+const char *gt_program_obstacle(const char *program);
 
 /* At our own start: saves the limits and ignored signals, then sets them as we need them. */
 void gt_inherited_save(void);

@@ -120,6 +120,18 @@ def test_a_static_program_cannot_be_tracked(case):
         case.skip("no static libc here")
     sections, status, _ = findings(case, "--program", "./static", env=case.pocl())
     assert status == 1 and sections["program"]["linking"]["finding"] == "bad"
+    for options in ((), ("-q",)):
+        run = case.gputrack("run", *options, "-o", "a.gt", "./static", env=case.pocl())
+        assert run.err.startswith("gputrack: ./static is a static program, so no library can be loaded into it"), run.err
+        assert "attach` as root" in run.err.splitlines()[0] and run.status == 0, run
+    # a dynamic one, a script and the loader itself are not
+    case.run("cc", "-o", case.path("dynamic"), source)
+    loader = next(pathlib.Path("/").glob("lib*/ld-linux-*.so.*"), None)
+    case.path("script").write_text("#!/bin/sh\n./dynamic\n")
+    case.path("script").chmod(0o755)
+    for command in (["./dynamic"], ["./script"], ["sh", "-c", "./static"], [str(loader), "./dynamic"] if loader else ["./dynamic"]):
+        run = case.gputrack("run", "-q", "-o", "a.gt", *command, env=case.pocl())
+        assert not run.err and run.status == 0, (command, run)
 
 
 def test_an_unwritable_folder_is_reported(case):

@@ -535,7 +535,7 @@ int gt_cmd_run(int argc, char **argv)
 	struct settings settings = { .stack_depth = 64 };
 	struct run run = { .settings = &settings, .program_status = -1 };
 	struct gt_error error = { "" };
-	const char *rights;
+	const char *obstacle;
 	uint64_t begun;
 	int status, verdict;
 	bool is_last;
@@ -550,11 +550,11 @@ int gt_cmd_run(int argc, char **argv)
 	run.info = gt_run_info_begin(run.argv);
 	if (settings.with == WITH_DOORS)
 		gt_job_find(&run.job);
-	rights = settings.with == WITH_DOORS ? gt_program_rights(run.argv[0]) : NULL;
-	if (rights)
+	obstacle = settings.with == WITH_DOORS ? gt_program_obstacle(run.argv[0]) : NULL;
+	if (obstacle)
 		gt_tell("%s %s, so no library can be loaded into it and it runs untracked: use "
 			"`%s attach` as root",
-			run.argv[0], rights, gt_tool_name());
+			run.argv[0], obstacle, gt_tool_name());
 	begun = gt_now_ns();
 	status = record(&run, &pid, &error);
 	/* return the program's status even if nobody reads the report */
