@@ -128,8 +128,10 @@ struct gt_ref {
 	bool asks;      /* of an owner: the door may know of another */
 };
 
+/* A row lies in one cache line: each call reads its own. */
 struct gt_function {
-	uint8_t api, effect, kind, argc;
+	_Alignas(64) uint8_t api;
+	uint8_t effect, kind, argc;
 	uint8_t result;
 	uint8_t code; /* of HANDLE_OR: the argument; argc: there is none */
 	bool also;    /* another effect of the call that the row before describes */

@@ -84,15 +84,17 @@ static void ask_owner(const struct gt_call *call, enum gt_function_id row,
 		event->owner = owner;
 }
 
-static inline void one_handle(const struct gt_call *call, const struct gt_function *fn,
-			      const struct gt_call_door *door, struct gt_event *event,
-			      uint64_t handle, gt_event_fn *emit, void *context)
+/* Completes an event by its handle and what the door knows; false: there is no handle. */
+static inline __attribute__((always_inline)) bool complete(const struct gt_call *call,
+							   const struct gt_function *fn,
+							   const struct gt_call_door *door,
+							   struct gt_event *event, uint64_t handle)
 {
 	enum gt_function_id row = (enum gt_function_id)event->function;
 
 	event->handle = handle ? handle : nameless_handle(fn, event);
 	if (!event->handle)
-		return;
+		return false;
 	if (fn->effect == GT_CREATE && door) {
 		if (fn->size.from == GT_ASK && door->size)
 			event->size = door->size(call, row, event->handle);
@@ -101,7 +103,15 @@ static inline void one_handle(const struct gt_call *call, const struct gt_functi
 		if (door->place)
 			event->place = door->place(call, row, event->handle);
 	}
-	emit(context, event);
+	return true;
+}
+
+static inline void one_handle(const struct gt_call *call, const struct gt_function *fn,
+			      const struct gt_call_door *door, struct gt_event *event,
+			      uint64_t handle, gt_event_fn *emit, void *context)
+{
+	if (complete(call, fn, door, event, handle))
+		emit(context, event);
 }
 
 /* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */
@@ -139,7 +149,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	}
 }
 
-uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
+__attribute__((noinline)) uint64_t gt_call_owner(const struct gt_call *call,
+						 enum gt_function_id row)
 {
 	const struct gt_ref *owner = &gt_functions[row].owner;
 
@@ -173,7 +184,8 @@ static uint64_t call_size(const struct gt_call *call, const struct gt_function *
 	return fn->size.from == GT_AT && word ? load_word(word + fn->size.offset) : word;
 }
 
-static struct gt_event draft(const struct gt_call *call, const struct gt_function *fn)
+static inline __attribute__((always_inline)) struct gt_event draft(const struct gt_call *call,
+								   const struct gt_function *fn)
 {
 	struct gt_event event = {
 		.time_ns = gt_function_ends(fn) ? call->begun_ns : call->ended_ns,
@@ -184,7 +196,7 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 		.size = call_size(call, fn),
 	};
 
-	if (fn->effect == GT_CREATE)
+	if (fn->effect == GT_CREATE && fn->owner.from != GT_NONE && fn->owner.from != GT_ASK)
 		event.owner = gt_call_owner(call, (enum gt_function_id)(fn - gt_functions));
 	return event;
 }
@@ -263,6 +275,28 @@ void gt_call_events(const struct gt_call *call, const struct gt_call_door *door,
 			each_handle(call, fn, door, &event, emit, context);
 		fn++;
 	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
+}
+
+bool gt_call_is_plain(enum gt_function_id function)
+{
+	const struct gt_function *fn = &gt_functions[function];
+	bool is_one =
+		fn->handle.from == GT_IN || fn->handle.from == GT_OUT || fn->handle.from == GT_RET;
+
+	return fn->argc && is_one && fn->effect != GT_APPEND && fn->on == GT_ON_SUCCESS &&
+	       fn->handle.unless >= fn->argc && !fn->also &&
+	       !(fn + 1 < gt_functions + GT_FN_COUNT && fn[1].also);
+}
+
+bool gt_call_plain_event(const struct gt_call *call, const struct gt_call_door *door,
+			 struct gt_event *event)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+	uint64_t handle = fn->handle.from == GT_RET ? call->ret : call->argv[fn->handle.arg];
+
+	*event = draft(call, fn);
+	return complete(call, fn, door, event,
+			fn->handle.from == GT_OUT ? load_word(handle) : handle);
 }
 
 void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context)

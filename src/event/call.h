@@ -72,5 +72,11 @@ uint64_t gt_call_first_handle(const struct gt_call *call);
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context);
 
+/* True if the call's one effect concerns one handle, and only its arguments' values matter. */
+bool gt_call_is_plain(enum gt_function_id function);
+/* gt_call_events for such a call, if it has succeeded. False: it has no event. */
+bool gt_call_plain_event(const struct gt_call *call, const struct gt_call_door *door,
+			 struct gt_event *event);
+
 /* Before a call that ends resources: one event for each of their handles. Otherwise nothing. */
 void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context);

@@ -22,6 +22,8 @@
 #include "guest/output_mark.h"
 #include "guest/places.h"
 #include "guest/own_stack.h"
+#include "guest/call_entry.h"
+#include "guest/plain_call.h"
 #include "guest/tap.h"
 #include "guest/unfollowed.h"
 #include "trace/layout.h"
@@ -74,8 +76,16 @@ static void start_once(void)
 	gt_fork_guard_start();
 	pthread_atfork(NULL, NULL, child_begins);
 	gt_unwind_start();
+	gt_plain_rows_find();
 	gt_recorder_start(thread_ends);
 	gt_tracker_start();
+}
+
+/* False in a child that has not been set up. */
+static inline bool is_set_up(void)
+{
+	return __builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) == SET_UP,
+				1);
 }
 
 void gt_guest_start(void)
@@ -304,53 +314,6 @@ static void end_live(void *context, const struct gt_event *event)
 	}
 }
 
-/* Unwinds once and numbers the stack for the tracker and for the trace. */
-static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
-{
-	uint32_t depth = gt_settings_get()->stack_depth;
-	uint64_t *frames, caller = (uint64_t)(uintptr_t)g->caller;
-	size_t count;
-
-	/* first: the caller may lie where other code lay a moment ago */
-	gt_recorder_tick(now_ns);
-	if (!depth)
-		return;
-	count = gt_unwind(&frames, depth, g->caller);
-	if (!count) {
-		gt_recorder_lose_stack();
-		frames = &caller;
-		count = 1;
-	}
-	if (gt_live_table_has_stacks() && !gt_api_is_pool(gt_functions[g->call.function].api))
-		g->tracker_stack = gt_creation_stack_put(frames, count);
-	if (!gt_recorder_is_on())
-		return;
-	if (frames != &caller) {
-		count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);
-		count = gt_backward_merge(frames, count, depth);
-	}
-	g->call.stack = gt_recorder_stack(frames, count);
-}
-
-/* Records the call as unfinished, with the stack that its events will have. */
-static void record_entry(const struct gt_guest_call *g, const uint64_t *argv)
-{
-	const struct gt_function *fn = &gt_functions[g->call.function];
-	struct gt_event event = { .function = (uint16_t)g->call.function,
-				  .time_ns = g->call.begun_ns,
-				  .stack = g->call.stack,
-				  .phase = g->call.phase };
-	uint64_t caller = (uint64_t)(uintptr_t)g->caller;
-
-	/* any other handle is found in the arguments */
-	if (fn->handle.from == GT_INS)
-		event.handle = gt_call_first_handle(&g->call);
-	/* as for appends without the resource tracker: announce() */
-	if (fn->effect == GT_APPEND && gt_settings_get()->stack_depth)
-		event.stack = gt_recorder_stack(&caller, 1);
-	gt_recorder_enter(&event, argv, g->frame);
-}
-
 static __attribute__((noinline)) void announce_first(struct gt_guest_call *g,
 						     enum gt_function_id function,
 						     const uint64_t *argv, const void *caller)
@@ -373,7 +336,7 @@ static void announce(struct gt_guest_call *g, enum gt_function_id function, cons
 {
 	if (gt_in_recorder)
 		return;
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) == SET_UP, 1)) {
+	if (is_set_up()) {
 		gt_in_recorder = true;
 		g->announced = gt_recorder_announce(function, argv, caller, g->frame);
 		gt_in_recorder = false;
@@ -386,7 +349,7 @@ static void announce(struct gt_guest_call *g, enum gt_function_id function, cons
 
 static void withdraw(struct gt_guest_call *g)
 {
-	if (gt_in_recorder || atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP)
+	if (gt_in_recorder || !is_set_up())
 		return;
 	gt_in_recorder = true;
 	gt_recorder_leave(g->frame);
@@ -422,7 +385,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->tracked = gt_tracker_is_on() && !gt_api_is_pool(fn->api);
 	g->ends = gt_function_ends(fn);
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP, 0))
+	if (!is_set_up())
 		set_up_child();
 	if (g->tracked)
 		gt_tracker_warm_thread();
@@ -438,10 +401,10 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	/* only recordings keep where something ended, and of a pool's many blocks not even these */
 	if (fn->effect != GT_APPEND && (!g->ends || has_second(fn) || gt_recorder_is_on()) &&
 	    !(g->ends && gt_api_is_pool(fn->api)))
-		capture_stack(g, called_ns);
+		gt_call_stack(g, called_ns);
 	g->call.phase = gt_recorder_phase();
 	if (gt_recorder_is_on())
-		record_entry(g, argv);
+		gt_call_enter(g, argv);
 	if (g->ends) {
 		g->endings = &g->ending;
 		g->ending_room = 1;
@@ -462,10 +425,13 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 {
 	g->call.function = function;
 	g->active = false;
+	g->is_plain = false;
 	g->announced = false;
 	g->frame = __builtin_frame_address(0);
 	if (gt_tap_state.doors)
 		gt_tap_begin((uint32_t)function);
+	if (gt_plain_rows[function] && is_set_up() && gt_plain_begin(g, argv, caller))
+		return;
 	if (!is_wanted(&gt_functions[function]) || gt_call_is_idle(function, argv))
 		announce(g, function, argv, caller);
 	else if (gt_in_recorder)
@@ -557,7 +523,7 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	 * Forked inside the driver's call: the call and its trace are the parent's. What it has
 	 * allocated is lost, since a thread that is gone may hold the lock of our memory.
 	 */
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_acquire) != SET_UP, 0))
+	if (!is_set_up())
 		return;
 	enter_quickly(&saved);
 	if (gt_live_table_is_on())
@@ -593,6 +559,9 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	/* first: what the call has filled in is still there */
 	if (gt_tap_state.doors)
 		gt_tap_call((uint32_t)g->call.function, ret);
+	/* forked inside the call: as in end() */
+	if (g->is_plain && (!is_set_up() || gt_plain_end(g, ret, door)))
+		return;
 	if (g->active)
 		end(g, ret, door);
 	else if (g->announced)

@@ -24,6 +24,7 @@ struct gt_guest_call {
 	const void *caller;
 	const void *frame; /* an address on the stack: of two calls, the inner has the lower */
 	bool active, ends, tracked;
+	bool is_plain;  /* active, and it took the short way (guest/plain_call.h) */
 	bool announced; /* not active: it will have no event, but the process may end in it */
 	uint32_t tracker_stack; /* from gt_creation_stack_put */
 	uint32_t ending_count, ending_room, ending_next;

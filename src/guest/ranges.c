@@ -412,9 +412,9 @@ static __attribute__((noinline)) uint32_t find_phase(struct gt_writer *w, struct
 	}
 }
 
-uint32_t gt_ranges_phase(struct gt_writer *w, uint32_t generation)
+static __attribute__((noinline)) uint32_t phase_of(struct gt_writer *w, uint32_t generation,
+						   uint32_t version)
 {
-	uint32_t version = atomic_load_explicit(&process_version, memory_order_acquire);
 	uint32_t range = self.range;
 	struct tables *t = tables();
 
@@ -432,4 +432,12 @@ uint32_t gt_ranges_phase(struct gt_writer *w, uint32_t generation)
 		self.known_generation = generation;
 	}
 	return self.known_phase;
+}
+
+uint32_t gt_ranges_phase(struct gt_writer *w, uint32_t generation)
+{
+	uint32_t version = atomic_load_explicit(&process_version, memory_order_acquire);
+
+	/* most programs name no phases */
+	return self.range || self.beyond || version ? phase_of(w, generation, version) : 0;
 }

@@ -334,17 +334,12 @@ void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 		gt_writer_place(w, number, api, name);
 }
 
-void gt_recorder_check(uint64_t now_ns)
+/* Apart: it is nearly always too early for it. */
+static __attribute__((noinline)) void check_now(uint64_t now_ns)
 {
-	uint64_t last = self.is_unguarded ?
-				self.checked_ns :
-				atomic_load_explicit(&last_check_ns, memory_order_relaxed);
-	bool has_failed = atomic_load_explicit(&gt_windows_failed, memory_order_relaxed);
 	struct gt_writer *w;
 	struct gt_lane *lane;
 
-	if ((int64_t)(now_ns - last) < CHECK_NS && !has_failed)
-		return;
 	gt_cancellation_hold();
 	w = current_writer();
 	lane = self.writer == w ? self.lane : NULL;
@@ -359,15 +354,21 @@ void gt_recorder_check(uint64_t now_ns)
 	atomic_store_explicit(&last_check_ns, now_ns, memory_order_release);
 }
 
-void gt_recorder_tick(uint64_t now_ns)
+void gt_recorder_check(uint64_t now_ns)
 {
-	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
+	uint64_t last = self.is_unguarded ?
+				self.checked_ns :
+				atomic_load_explicit(&last_check_ns, memory_order_relaxed);
+	bool has_failed = atomic_load_explicit(&gt_windows_failed, memory_order_relaxed);
+
+	if ((int64_t)(now_ns - last) >= CHECK_NS || has_failed)
+		check_now(now_ns);
+}
+
+static __attribute__((noinline)) void tick(uint64_t now_ns, uint64_t last)
+{
 	struct gt_writer *w;
 
-	gt_recorder_check(now_ns);
-	/* another thread, or a finer clock, may have been here at a later time than `now_ns` */
-	if ((int64_t)(now_ns - last) < TICK_NS)
-		return;
 	gt_cancellation_hold();
 	if (!atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
@@ -376,6 +377,16 @@ void gt_recorder_tick(uint64_t now_ns)
 	w = current_writer();
 	if (w)
 		gt_writer_forget_stacks(w);
+}
+
+void gt_recorder_tick(uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
+
+	gt_recorder_check(now_ns);
+	/* another thread, or a finer clock, may have been here at a later time than `now_ns` */
+	if ((int64_t)(now_ns - last) >= TICK_NS)
+		tick(now_ns, last);
 }
 
 void gt_recorder_event(const struct gt_event *event)
@@ -436,7 +447,7 @@ void gt_recorder_lose_stack(void)
 		gt_writer_lose_stack(w);
 }
 
-void gt_recorder_lose(void)
+__attribute__((noinline)) void gt_recorder_lose(void)
 {
 	struct gt_writer *w = current_writer();
 

@@ -32,6 +32,31 @@ static inline void enter_quickly(struct saved_state *saved)
 	saved->cancellation = gt_cancellation_watch();
 }
 
+/*
+ * The same where the recorder does not run yet in this thread, so that nothing but errno is to be
+ * saved: returns its address.
+ */
+static inline int *enter_first(int *error)
+{
+	int *at = &errno;
+
+	gt_in_recorder = true;
+	*error = *at;
+	gt_cancellation.is_held = false;
+	gt_cancellation.is_watched = true;
+	return at;
+}
+
+static inline void leave_first(int *at, int error)
+{
+	if (__builtin_expect(gt_cancellation.is_held, 0))
+		pthread_setcancelstate(gt_cancellation.state, NULL);
+	gt_cancellation.is_held = false;
+	gt_cancellation.is_watched = false;
+	*at = error;
+	gt_in_recorder = false;
+}
+
 static inline void enter(struct saved_state *saved)
 {
 	enter_quickly(saved);

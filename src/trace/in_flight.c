@@ -67,7 +67,7 @@ static inline void drop_calls(struct gt_lane *lane, const void *call)
 }
 
 /* Prepares for a call; it may lie within others, of which the outermost may have to go. */
-static void nest(struct gt_lane *lane, const void *call)
+static __attribute__((noinline)) void nest(struct gt_lane *lane, const void *call)
 {
 	uint32_t before = lane->call_count;
 
@@ -151,16 +151,24 @@ void gt_lane_learn(struct gt_lane *lane, uint16_t function, const void *caller)
 	};
 }
 
-void gt_lane_leave(struct gt_lane *lane, const void *call)
+/* Apart: most calls lie in no other. */
+static __attribute__((noinline)) void leave_inner(struct gt_lane *lane, const void *call)
 {
 	uint32_t before = lane->call_count;
 
 	drop_calls(lane, call);
 	/* an innermost call that stays lies in the block already, and nowhere else */
-	if (!lane->block || lane->call_count == before || gt_writer_is_lost(lane->writer))
-		return;
-	if (lane->call_count)
+	if (lane->block && lane->call_count != before && !gt_writer_is_lost(lane->writer))
 		gt_lane_publish_call(lane);
-	else
+}
+
+void gt_lane_leave(struct gt_lane *lane, const void *call)
+{
+	if (lane->call_count != 1 || lane->calls[0].call != call) {
+		leave_inner(lane, call);
+		return;
+	}
+	lane->call_count = 0;
+	if (lane->block && !gt_writer_is_lost(lane->writer))
 		__atomic_store_n(&lane->block->inflight.function, 0, __ATOMIC_RELEASE);
 }

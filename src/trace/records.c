@@ -406,7 +406,7 @@ uint32_t gt_writer_function(struct gt_writer *w, uint16_t function)
 }
 
 /* Size and place of an ending, committed with it: imports know how much was freed, and where. */
-static void put_end_detail(struct gt_lane *lane, const struct gt_event *e)
+static __attribute__((noinline)) void put_end_detail(struct gt_lane *lane, const struct gt_event *e)
 {
 	uint8_t payload[2 * GT_VARINT_MAX], *at = gt_put_varint(payload, e->size);
 
@@ -416,7 +416,7 @@ static void put_end_detail(struct gt_lane *lane, const struct gt_event *e)
 
 /* Says the phase of the next event, and of a call in flight, where it is another than the last's.
  */
-static void put_phase(struct gt_lane *lane, uint32_t phase)
+static __attribute__((noinline)) void put_phase(struct gt_lane *lane, uint32_t phase)
 {
 	uint8_t payload[GT_VARINT_MAX], *at = gt_put_varint(payload, phase);
 
@@ -433,12 +433,23 @@ static __attribute__((noinline)) void put_call(struct gt_lane *lane, const struc
 	put_record(lane, GT_TAG_CALL, payload, (size_t)(at - payload));
 }
 
-void gt_lane_phase(struct gt_lane *lane, uint32_t phase)
+static __attribute__((noinline)) void put_call_phase(struct gt_lane *lane, uint32_t phase)
 {
-	if (lane->phase == phase || !lane->block || lane->limit - lane->at < GT_EVENT_MAX)
+	if (!lane->block || lane->limit - lane->at < GT_EVENT_MAX)
 		return;
 	put_phase(lane, phase);
 	commit(lane);
+}
+
+void gt_lane_phase(struct gt_lane *lane, uint32_t phase)
+{
+	if (lane->phase != phase)
+		put_call_phase(lane, phase);
+}
+
+static __attribute__((noinline)) void lose_event(struct gt_writer *w, const struct gt_event *e)
+{
+	gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 }
 
 /*
@@ -454,13 +465,11 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 
 	if (w->options.until_ns && e->time_ns > w->options.until_ns)
 		gt_writer_stop(w, -ETIME);
-	if (atomic_load_explicit(&w->error, memory_order_relaxed)) {
-		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
-		return;
-	}
-	number = gt_writer_function(w, e->function);
+	number = atomic_load_explicit(&w->error, memory_order_relaxed) ?
+			 0 :
+			 gt_writer_function(w, e->function);
 	if (!number || (lane->limit - lane->at < most && gt_block_open(lane))) {
-		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
+		lose_event(w, e);
 		return;
 	}
 	if (e->phase != lane->phase)

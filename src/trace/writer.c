@@ -205,7 +205,7 @@ static int open_window(struct gt_writer *w, size_t size)
 	return 0;
 }
 
-void gt_writer_stop(struct gt_writer *w, int error)
+__attribute__((noinline)) void gt_writer_stop(struct gt_writer *w, int error)
 {
 	int running = 0;
 
@@ -332,7 +332,7 @@ static void close_block(struct gt_lane *lane)
 	gt_window_flush(block, lane->block_size);
 }
 
-int gt_block_open(struct gt_lane *lane)
+__attribute__((noinline)) int gt_block_open(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
 	uint32_t size = gt_block_size(lane->sequence);
