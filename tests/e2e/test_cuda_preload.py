@@ -115,9 +115,19 @@ def test_allocators_that_stand_before_malloc(case):
              for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
     if not found:
         case.skip("neither jemalloc nor tcmalloc is installed")
+    ours = str(case.build / "libgputrack_preload.so")
     for library in found:
         _, events = as_bare(case, "a.gt", case.program("cuda_asks"), "proc", LD_PRELOAD=str(library))
         assert functions(events) == USED, library
+        # behind us, too: a library that is named already stays where it is
+        for way in ("proc", "questions"):
+            bare = case.run(case.program("cuda_asks"), way, env=cuda(case, LD_PRELOAD=str(library)))
+            behind = case.gputrack("run", "-q", "-o", "b.gt", case.program("cuda_asks"), way,
+                                   env=cuda(case, LD_PRELOAD=f"{ours}:{library}"))
+            assert (behind.out, behind.err, behind.status) == (bare.out, bare.err, 0), (library, way, behind, bare)
+        case.gputrack("run", "-q", "-o", "b.gt", case.program("cuda_asks"), "proc",
+                      env=cuda(case, LD_PRELOAD=f"{ours}:{library}"))
+        assert functions(case.events("b.gt")) == USED, library
 
 
 def test_programs_with_the_address_sanitizer(case):
@@ -132,7 +142,20 @@ def test_programs_with_the_address_sanitizer(case):
         if made.returncode:
             continue
         for way in ("proc", "questions"):
-            as_bare(case, "a.gt", str(case.path(compiler)), way, ASAN_OPTIONS="detect_leaks=0")
+            _, events = as_bare(case, "a.gt", str(case.path(compiler)), way, ASAN_OPTIONS="detect_leaks=0")
+            assert way != "proc" or functions(events) == USED, compiler
+            # its library before us by hand, and behind us, where it must not insist on being the first
+            library = case.run(compiler, "-print-file-name=libasan.so").out.strip()
+            if compiler != "gcc" or not os.path.isabs(library):
+                continue
+            ours = str(case.build / "libgputrack_preload.so")
+            bare = case.run(str(case.path(compiler)), way, env=cuda(case, ASAN_OPTIONS="detect_leaks=0"))
+            for order in (f"{os.path.realpath(library)}:{ours}", f"{ours}:{os.path.realpath(library)}"):
+                done = case.gputrack("run", "-q", "-o", "b.gt", str(case.path(compiler)), way,
+                                     env=cuda(case, LD_PRELOAD=order,
+                                              ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0"))
+                assert (done.out, done.status) == (bare.out, 0) and "AddressSanitizer" not in done.err, (order, done)
+                assert way != "proc" or functions(case.events("b.gt")) == USED, order
         tried += 1
     if not tried:
         case.skip("no compiler with an address sanitizer")
