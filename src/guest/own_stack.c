@@ -316,6 +316,13 @@ __attribute__((noinline)) static size_t backtrace_from_here(struct scratch *s, s
 	return count;
 }
 
+uint64_t *gt_unwind_spare(size_t *room)
+{
+	/* used while a stack is walked, and only then */
+	*room = scratch ? sizeof scratch->words / (sizeof(uint64_t)) : 0;
+	return scratch ? (uint64_t *)scratch->words : NULL;
+}
+
 size_t gt_unwind(uint64_t **frames, size_t most, const void *caller)
 {
 	uint64_t address = (uint64_t)(uintptr_t)caller;

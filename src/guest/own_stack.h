@@ -14,6 +14,9 @@
  */
 size_t gt_unwind(uint64_t **frames, size_t most, const void *caller);
 
+/* More memory of the thread, for whoever works on these frames; NULL: there is none. */
+uint64_t *gt_unwind_spare(size_t *room);
+
 /*
  * True in a signal handler, and wherever it cannot be told because a frame's caller is not found
  * for certain (code without unwind tables) or there are too many.

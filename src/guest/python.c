@@ -17,6 +17,7 @@
 #include "base/table_memory.h"
 #include "guest/fork_guard.h"
 #include "guest/loaded_modules.h"
+#include "guest/own_stack.h"
 
 enum {
 	CACHED = 1024,       /* places in code whose number is cached */
@@ -37,11 +38,47 @@ static _Atomic int checked_stacks = CHECKED_STACKS;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A place in code and its number; the rest differs when new code has an old one's address. */
-static struct code_place {
+struct code_place {
 	uint64_t code, instruction, file, name, lines, content;
 	uint64_t number;
 	uint32_t first_line;
+};
+
+/*
+ * Written under the lock, and read without it: `version` is odd while an entry is written, and has
+ * changed since then. So threads that make blocks at the same time do not wait for each other.
+ */
+static struct cached_place {
+	_Atomic uint32_t version;
+	struct code_place place;
 } cache[CACHED];
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static void store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static void cache_put(struct cached_place *c, const struct code_place *p)
+{
+	uint32_t version = atomic_load_explicit(&c->version, memory_order_relaxed);
+
+	atomic_store_explicit(&c->version, version + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	store(&c->place.code, p->code);
+	store(&c->place.instruction, p->instruction);
+	store(&c->place.file, p->file);
+	store(&c->place.name, p->name);
+	store(&c->place.lines, p->lines);
+	store(&c->place.content, p->content);
+	store(&c->place.number, p->number);
+	__atomic_store_n(&c->place.first_line, p->first_line, __ATOMIC_RELAXED);
+	atomic_store_explicit(&c->version, version + 2, memory_order_release);
+}
 
 /* Reads memory that may not be mapped. */
 static bool read_safely(void *to, uint64_t from, size_t size)
@@ -141,7 +178,7 @@ static uint64_t content_of(const struct code_place *p)
 	return gt_python_content(&m);
 }
 
-static struct code_place *place_of(uint64_t code, uint64_t instruction)
+static struct cached_place *place_of(uint64_t code, uint64_t instruction)
 {
 	return &cache[((code >> 4) * 31 + (instruction >> 1)) % CACHED];
 }
@@ -150,7 +187,8 @@ static struct code_place *place_of(uint64_t code, uint64_t instruction)
 static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_fn *number)
 {
 	struct code_place fresh = { .code = code, .instruction = instruction };
-	struct code_place *p = place_of(code, instruction);
+	struct cached_place *cached = place_of(code, instruction);
+	const struct code_place *p = &cached->place;
 	uint64_t type;
 
 	if (!read_word(&type, code + 8) || type != (uint64_t)(uintptr_t)python.code_type ||
@@ -166,7 +204,7 @@ static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_
 	    p->first_line == fresh.first_line && p->content == fresh.content)
 		return p->number;
 	fresh.number = describe(&fresh, number);
-	*p = fresh;
+	cache_put(cached, &fresh);
 	return fresh.number;
 }
 
@@ -200,53 +238,90 @@ static inline uint64_t word_at(uint64_t address)
 	return word;
 }
 
-static inline bool is_unchanged(const struct code_place *p)
+/* The number of a place in code of a file that is still what the cache has; 0: it is not. */
+static inline __attribute__((always_inline)) uint64_t known_number(uint64_t code,
+								   uint64_t instruction)
 {
 	const struct gt_python_layout *l = &python.layout;
-	uint32_t first_line;
+	struct cached_place *c = place_of(code, instruction);
+	const struct code_place *p = &c->place;
+	uint32_t version = atomic_load_explicit(&c->version, memory_order_acquire), first_line;
+	uint64_t number = load(&p->number), file = load(&p->file);
 
-	memcpy(&first_line, (const void *)(uintptr_t)(p->code + l->first_line), sizeof first_line);
-	return word_at(p->code + 8) == (uint64_t)(uintptr_t)python.code_type &&
-	       word_at(p->code + l->file) == p->file && word_at(p->code + l->name) == p->name &&
-	       word_at(p->code + l->lines) == p->lines && first_line == p->first_line &&
-	       *(const char *)(uintptr_t)(p->file + l->ascii) != '<';
+	/* code that was read before, and that a frame of this thread is in: it can be read */
+	if (version & 1 || !number || load(&p->code) != code ||
+	    load(&p->instruction) != instruction)
+		return 0;
+	memcpy(&first_line, (const void *)(uintptr_t)(code + l->first_line), sizeof first_line);
+	if (word_at(code + 8) != (uint64_t)(uintptr_t)python.code_type ||
+	    word_at(code + l->file) != file || word_at(code + l->name) != load(&p->name) ||
+	    word_at(code + l->lines) != load(&p->lines) ||
+	    first_line != __atomic_load_n(&p->first_line, __ATOMIC_RELAXED) ||
+	    *(const char *)(uintptr_t)(file + l->ascii) == '<')
+		return 0;
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&c->version, memory_order_relaxed) == version ? number : 0;
 }
 
 /*
- * The usual frame, as read_frame reads it, in a tenth of its time: one whose place is in the cache,
- * in code of a file. False: read_frame has to look.
+ * The usual frame, as read_frame reads it, in a tenth of its time and without the lock: one whose
+ * place is in the cache, in code of a file, or one without code. False: read_frame has to look.
  */
-static inline bool read_known(uint64_t frame, uint64_t *next, uint64_t *number)
+static inline __attribute__((always_inline)) bool read_known(uint64_t frame, uint64_t *next,
+							     uint64_t *number)
 {
 	const struct gt_python_layout *l = &python.layout;
-	const struct code_place *p;
-	uint64_t code, instruction;
 
-	if (!is_pointer(frame) ||
-	    (l->owner && l->minor >= 12 &&
-	     *(const uint8_t *)(uintptr_t)(frame + l->owner) >= GT_PYTHON_NO_CODE))
-		return false;
-	code = word_at(frame + l->code) & ~UINT64_C(7);
-	instruction = word_at(frame + l->instruction);
-	p = place_of(code, instruction);
-	if (!p->number || p->code != code || p->instruction != instruction || !is_unchanged(p))
+	*number = 0;
+	if (!is_pointer(frame))
 		return false;
 	*next = word_at(frame + l->previous);
-	*number = p->number;
+	if (l->owner && l->minor >= 12 &&
+	    *(const uint8_t *)(uintptr_t)(frame + l->owner) >= GT_PYTHON_NO_CODE)
+		return true;
+	/* 3.14 keeps tags in the low bits */
+	*number = known_number(word_at(frame + l->code) & ~UINT64_C(7),
+			       word_at(frame + l->instruction));
+	return *number;
+}
+
+static bool innermost_frame(uint64_t *frame)
+{
+	const struct gt_python_layout *l = &python.layout;
+	uint64_t state = (uint64_t)(uintptr_t)python.thread_state();
+
+	return is_pointer(state) && read_word(frame, state + l->frame) &&
+	       (l->frame_in < 0 ||
+		(is_pointer(*frame) && read_word(frame, *frame + (uint16_t)l->frame_in)));
+}
+
+/* All frames without the lock, if every one is known; false: read_frames has to look. */
+static bool read_known_frames(uint64_t *out, size_t most, size_t *count)
+{
+	uint64_t frame, next, number;
+
+	*count = 0;
+	if (atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0)
+		return false;
+	if (!innermost_frame(&frame))
+		return true;
+	for (size_t i = 0; i < 4 * most && *count < most && frame; i++) {
+		if (!read_known(frame, &next, &number))
+			return false;
+		if (number)
+			out[(*count)++] = number;
+		frame = next;
+	}
 	return true;
 }
 
 static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 {
-	const struct gt_python_layout *l = &python.layout;
-	uint64_t state = (uint64_t)(uintptr_t)python.thread_state(), frame, next, number;
+	uint64_t frame, next, number;
 	bool is_checked = atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0;
 	size_t count = 0;
 
-	if (!is_pointer(state) || !read_word(&frame, state + l->frame))
-		return 0;
-	if (l->frame_in >= 0 &&
-	    (!is_pointer(frame) || !read_word(&frame, frame + (uint16_t)l->frame_in)))
+	if (!innermost_frame(&frame))
 		return 0;
 	for (size_t i = 0; i < 4 * most && count < most && frame; i++) {
 		if ((is_checked || !read_known(frame, &next, &number)) &&
@@ -357,10 +432,15 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 		       uint64_t now_ns)
 {
 	static uint64_t read[256]; /* guarded by the lock: the stack may be small */
-	size_t count_read, room = sizeof read / sizeof *read;
+	size_t count_read, own_room, room = sizeof read / sizeof *read;
+	uint64_t *own = gt_unwind_spare(&own_room);
 
 	if (!has_python(now_ns))
 		return count;
+	if (own && read_known_frames(own, most < own_room ? most : own_room, &count_read))
+		return count_read ? gt_python_splice(frames, count, most, own, count_read,
+						     python.begin, python.end) :
+				    count;
 	gt_cancellation_hold();
 	pthread_mutex_lock(&lock);
 	count_read = read_frames(read, most < room ? most : room, number);

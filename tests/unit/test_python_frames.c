@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "guest/fork_guard.h"
+#include "guest/own_stack.h"
 #include "guest/python.h"
 
 /* The symbols the reader looks up, as in Python 3.12. */
@@ -82,6 +83,16 @@ static void make_codes(void)
 	}
 }
 
+/* An instruction for which the cache has the same slot, whatever the code is. */
+static bool has_one_slot;
+
+static uint64_t in_one_slot(const struct code *code)
+{
+	enum { SLOTS = 1024 };
+
+	return 8 * SLOTS + 2 * ((0 - (address(code) >> 4) * 31) % SLOTS);
+}
+
 /* The calling thread is in functions `first`, `first` + 1, …, the innermost first. */
 static void enter_functions(unsigned first)
 {
@@ -92,7 +103,8 @@ static void enter_functions(unsigned first)
 
 		self.frames[i].words[0] = address(code);
 		self.frames[i].words[1] = i + 1 < DEPTH ? address(&self.frames[i + 1]) : 0;
-		self.frames[i].words[56 / 8] = address(&code->words[192 / 8]);
+		self.frames[i].words[56 / 8] =
+			has_one_slot ? in_one_slot(code) : address(&code->words[192 / 8]);
 	}
 }
 
@@ -126,6 +138,13 @@ static void *wander(void *failures)
 	return NULL;
 }
 
+/* With memory of its own, a thread reads known frames without the lock. */
+static void *wander_warm(void *failures)
+{
+	gt_unwind_warm();
+	return wander(failures);
+}
+
 static void threads_read_their_own_frames(void **state)
 {
 	_Atomic int failures = 0;
@@ -133,10 +152,17 @@ static void threads_read_their_own_frames(void **state)
 
 	(void)state;
 	for (int i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, wander, (void *)&failures);
+		pthread_create(&threads[i], NULL, i % 4 ? wander_warm : wander, (void *)&failures);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(failures, 0);
+}
+
+static void threads_whose_places_replace_each_other_read_their_own(void **state)
+{
+	has_one_slot = true;
+	threads_read_their_own_frames(state);
+	has_one_slot = false;
 }
 
 static int read_as_child(unsigned first)
@@ -175,11 +201,10 @@ static void forked_children_read_their_own_frames(void **state)
 }
 
 /* A frame being torn down, code of another type, a name that is not text: no frames. */
-static void implausible_frames_are_left_out(void **state)
+static void read_implausible_frames(void)
 {
 	uint64_t frames[64] = { 4711 }, kept;
 
-	(void)state;
 	assert_true(are_right(1));
 	kept = self.frames[0].words[0];
 	self.frames[0].words[0] = 3;
@@ -197,15 +222,29 @@ static void implausible_frames_are_left_out(void **state)
 	assert_int_equal(gt_python_merge(frames, 1, 8, number_of, 0), 8);
 }
 
+static void implausible_frames_are_left_out(void **state)
+{
+	size_t room;
+
+	(void)state;
+	assert_null(gt_unwind_spare(&room));
+	read_implausible_frames();
+	gt_unwind_warm();
+	assert_non_null(gt_unwind_spare(&room));
+	read_implausible_frames();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_read_their_own_frames),
+		cmocka_unit_test(threads_whose_places_replace_each_other_read_their_own),
 		cmocka_unit_test(forked_children_read_their_own_frames),
 		cmocka_unit_test(implausible_frames_are_left_out),
 	};
 
 	make_codes();
 	gt_fork_guard_start();
+	gt_unwind_start();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
