@@ -4,10 +4,15 @@
 Skipped where nothing was built for it: `./dev build --arch arm64` does that, which takes minutes. The other tests run
 by `./dev test --arch arm64`.
 """
+import ctypes.util
+import json
 import platform
 import shlex
 import shutil
 import subprocess
+import sys
+
+from test_attach import need_root
 
 FREE = True  # no probe reaches into qemu
 
@@ -91,3 +96,47 @@ def test_entries_can_be_jumped_to_and_read_their_slots_in_order(case):
     for entry in entries:
         code = [line.split("\t", 1)[1].split()[0] for line in entry.splitlines()[1:] if "\t" in line]
         assert code[0] in ("bti", "hint") and "ldar" in code[:4], entry[:500]
+
+
+def test_the_kernel_accepts_the_programs_that_unwind(case):
+    """Those for arm64, by the verifier of this machine's kernel, whose structure of registers is smaller."""
+    need_root(case)
+    library = ctypes.util.find_library("bpf")
+    if not shutil.which("clang") or not library:
+        case.skip("clang or libbpf is not installed")
+    compiled = case.run("clang", "-target", "bpf", "-g", "-O2", "-Werror", "-D__TARGET_ARCH_arm64", "-DREGISTERS=18",
+                        f"-I/usr/include/{platform.machine()}-linux-gnu", "-I", case.source / "src",
+                        "-c", case.source / "src/capture/ebpf/calls.bpf.c", "-o", "calls.o")
+    assert compiled.status == 0, compiled.err
+    settings = {"everyone": 1, "frames_max": 128, "stack_bytes": 8192, "unwinds_by_tables": 1, "ring_wake": 1 << 20,
+                "code_bits": (1 << 48) - 1}
+    symbols = case.run("readelf", "-sW", "calls.o").out.splitlines()
+    places = {words[7]: (int(words[1], 16), int(words[2])) for words in map(str.split, symbols) if len(words) == 8 and words[3] == "OBJECT"}
+    script = case.path("load.py")
+    script.write_text(LOAD)
+    loaded = case.run(sys.executable, script, library, "calls.o", json.dumps([(*places[name], value) for name, value in settings.items()]))
+    assert loaded.status == 0, loaded.err[-4000:]
+    assert "call_entered" in loaded.out and "call_left" in loaded.out, loaded.out
+
+
+LOAD = """
+import ctypes, json, sys
+bpf = ctypes.CDLL(sys.argv[1])
+pointers = ("bpf_object__open_file", "bpf_object__next_map", "bpf_object__next_program", "bpf_map__initial_value")
+for name in pointers:
+    getattr(bpf, name).restype = ctypes.c_void_p
+for name in ("bpf_map__name", "bpf_program__name"):
+    getattr(bpf, name).restype = ctypes.c_char_p
+object = ctypes.c_void_p(bpf.bpf_object__open_file(sys.argv[2].encode(), None))
+each = lambda next: iter(lambda last=[None]: last.__setitem__(0, next(object, ctypes.c_void_p(last[0]))) or last[0], None)
+for one in each(bpf.bpf_object__next_map):
+    if bpf.bpf_map__name(ctypes.c_void_p(one)).endswith(b".rodata"):
+        start = bpf.bpf_map__initial_value(ctypes.c_void_p(one), ctypes.byref(ctypes.c_size_t()))
+        for offset, size, value in json.loads(sys.argv[3]):
+            ctypes.memmove(start + offset, value.to_bytes(size, "little"), size)
+for one in each(bpf.bpf_object__next_program):
+    name = bpf.bpf_program__name(ctypes.c_void_p(one)).decode()
+    bpf.bpf_program__set_autoload(ctypes.c_void_p(one), name != "call_session")
+    print(name)
+sys.exit(bpf.bpf_object__load(object) != 0)
+"""

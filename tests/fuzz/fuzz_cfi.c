@@ -32,7 +32,7 @@ static void check(const struct gt_cfi_rule *rule)
 
 static uint16_t number_of(void *context, const struct gt_rule *rule)
 {
-	FUZZ_CHECK(rule->how <= GT_RULE_SIGNAL && rule->rbp_how <= GT_RBP_UNKNOWN);
+	FUZZ_CHECK(rule->how <= GT_RULE_SIGNAL && rule->fp_how <= GT_FP_LEAF);
 	return (uint16_t)++ * (size_t *)context;
 }
 

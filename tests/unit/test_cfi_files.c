@@ -59,13 +59,13 @@ static void make_file(struct file *f)
 					  0,
 					  1,
 					  0x78,
-					  16,
+					  GT_RETURN,
 					  1,
 					  DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 					  DW_CFA_def_cfa,
-					  7,
+					  GT_STACK,
 					  8,
-					  DW_CFA_offset | 16,
+					  DW_CFA_offset | GT_RETURN,
 					  1 };
 	static const uint8_t index[] = { 1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
 					 DW_EH_PE_datarel | DW_EH_PE_sdata4 };
@@ -193,7 +193,7 @@ static void unsupported_common_entries_are_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { size_t at; uint8_t byte; } changes[] = {
-		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, 17 }, { 15, 0xff }, { 16, 0xff },
+		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, GT_RETURN + 1 }, { 15, 0xff }, { 16, 0xff },
 		{ 16, DW_EH_PE_indirect | 0x1b }, { 16, DW_EH_PE_funcrel | DW_EH_PE_sdata4 },
 		{ 17, 0x3f } };
 	/* clang-format on */
@@ -247,7 +247,8 @@ static void flipped_bits_do_no_harm(void **state)
 /* The caller of a frame at START whose CFA is `expression`, on a stack of counting words. */
 static uint64_t caller_by(const uint8_t *expression, size_t size)
 {
-	struct gt_probe_stack from = { .registers = { [GT_CFI_RSP] = 0x7000, [16] = START + 6 } };
+	struct gt_probe_stack from = { .registers = {
+					       [GT_CFI_RSP] = 0x7000, [GT_RETURN] = START + 6 } };
 	uint64_t stack[32];
 	struct gt_mapped mapped = { .size = UINT64_MAX };
 	struct gt_modules modules = { .list = &mapped, .count = 1 };
@@ -269,6 +270,7 @@ static uint64_t caller_by(const uint8_t *expression, size_t size)
 	return frames[1];
 }
 
+/* Where they say a CFA: arm64 has them for frames of vectors alone, which have frame pointers. */
 static void expressions_are_evaluated(void **state)
 {
 	/* clang-format off */
@@ -288,7 +290,7 @@ static void expressions_are_evaluated(void **state)
 	};
 	/* clang-format on */
 
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+	for (size_t i = 0; i < (GT_RECORD_IS_LOW ? 0 : sizeof all / sizeof *all); i++)
 		assert_int_equal(caller_by((const uint8_t *)all[i].code, all[i].size),
 				 all[i].caller);
 }

@@ -3,11 +3,9 @@
 #define UNW_LOCAL_ONLY
 #include "../call_on.h"
 #include "../interrupted.h"
+#include "../read_own_memory.h"
 
 #include <alloca.h>
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <libunwind.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -27,33 +23,6 @@
 #include "guest/own_stack.h"
 
 enum { DEPTH = 64, NEAR = 3 };
-
-#if defined(__aarch64__)
-/* qemu does not know process_vm_readv: then the words are read from the process's file. */
-long syscall(long number, ...)
-{
-	static long (*next)(long, ...);
-	long words[6], result;
-	va_list list;
-	int fd;
-
-	if (!next)
-		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		words[i] = va_arg(list, long);
-	va_end(list);
-	result = next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-	if (number == SYS_process_vm_readv && result < 0 && errno == ENOSYS) {
-		const struct iovec *here = (void *)words[1], *there = (void *)words[3];
-
-		fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-		result = pread(fd, here->iov_base, here->iov_len, (off_t)there->iov_base);
-		close(fd);
-	}
-	return result;
-}
-#endif
 
 static unsigned long state = 1;
 static long taken;

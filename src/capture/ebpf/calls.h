@@ -115,12 +115,15 @@ struct gt_probe_call {
 
 /*
  * Registers that pass arguments; those where unwinding starts, in the order of DWARF's numbers,
- * with the address in place of what holds the return address.
+ * with the address in place of what holds the return address; where the interrupted ones are in the
+ * kernel's frame of a signal, from the stack pointer on.
  */
 #if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
 enum { GT_PROBE_ARGUMENTS = 8, GT_PROBE_REGISTERS = 32 };
+enum { GT_SIGNAL_FP = 544, GT_SIGNAL_LINK = 552, GT_SIGNAL_SP = 560, GT_SIGNAL_PC = 568 };
 #else
 enum { GT_PROBE_ARGUMENTS = 6, GT_PROBE_REGISTERS = 17 };
+enum { GT_SIGNAL_FP = 120, GT_SIGNAL_LINK = 0, GT_SIGNAL_SP = 160, GT_SIGNAL_PC = 168 };
 #endif
 enum { GT_PROBE_OTHERS = 32 };
 

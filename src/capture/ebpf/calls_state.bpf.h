@@ -73,12 +73,14 @@ struct pending {
 /* Unwinding by tables: where it is. */
 struct walk {
 	uint64_t pc, sp, bp;
+	uint64_t link; /* where pc was interrupted: the register of the return address, if any */
 	struct gt_space_area area; /* in which the last address was found */
 	uint32_t at, count;        /* where its frames begin in `tail`, and how many there are */
 	uint32_t most;             /* of them */
 	uint8_t end;               /* enum gt_walk_end */
 	uint8_t is_exact;          /* pc was interrupted, and is no return address */
 	uint8_t has_switched;      /* to another stack */
+	uint8_t is_guessed;        /* sp is not known any more, only that the frame lies above */
 	uint64_t window_at;        /* 0: none */
 	uint64_t window[WINDOW];   /* words of the stack from there on */
 };
@@ -191,10 +193,13 @@ static __always_inline bool output(const void *record, uint64_t size, uint64_t f
  * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it
  * knows to be redundant.
  */
+#ifndef MASK_INDEX
+#define MASK_INDEX(index, mask) asm volatile("%0 &= %1" : "+r"(index) : "i"(mask))
+#endif
 #define WITHIN(index, size)                                                                        \
 	({                                                                                         \
 		uint64_t index_ = (index);                                                         \
-		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size)-1));                           \
+		MASK_INDEX(index_, (size)-1);                                                      \
 		index_;                                                                            \
 	})
 

@@ -2,18 +2,23 @@
 /*
  * machine.bpf.h - what differs between processors, for the BPF programs: one part for each.
  *
- * A further processor defines all of these, and GT_PROBE_ARGUMENTS and GT_PROBE_REGISTERS in
- *calls.h:
+ * A further processor defines all of these, and GT_PROBE_ARGUMENTS, GT_PROBE_REGISTERS and
+ * GT_SIGNAL_* in calls.h:
  *
  *	struct pt_regs		the kernel's registers of a thread
  *	REGISTER_*		of these: stack and frame pointer, address, result, first arguments
  *	ARGUMENTS_OF		the registers that pass arguments, in order
- *	CALL_PUSHES		bytes that a call leaves on the stack
+ *	CALL_PUSHES		bytes that a call leaves on the stack; 0: its return address is
+ *				in a register, and a frame's saved words lie at its low end
  *	return_address_of	where a function that has just begun returns to
- *	copy_registers		all, in the order of DWARF's numbers, `address` in place of the
- *return address's code_address		a return address without its signature
+ *	copy_registers		all, in the order of DWARF's numbers, but `address` in place
+ *				of the return address's
+ *	code_address		a return address without its signature
  *	thread_pointer_of	of a task
  *	ends_with_call		8 bytes of code that lie before an address
+ *	ends_with_go_exit	likewise: an address that Go's outermost frames return to
+ *	is_signal_return	8 bytes of code that a signal's handler returns to, if unwind tables
+ *				do not say so; is_return_probe: to which a probed call returns
  *	USER_END		no process has memory from here on
  */
 #pragma once
@@ -81,6 +86,23 @@ static __always_inline bool ends_with_call(const uint8_t code[8])
 	       (code[1] == 0xff && (code[2] & 0x38) == 0x10);
 }
 
+static __always_inline bool ends_with_go_exit(const uint8_t code[8])
+{
+	return code[7] == 0x90;
+}
+
+static __always_inline bool is_signal_return(uint64_t code)
+{
+	(void)code;
+	return false;
+}
+
+static __always_inline bool is_return_probe(uint64_t code)
+{
+	(void)code;
+	return false;
+}
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct thread_struct {
 	unsigned long fsbase;
@@ -97,12 +119,17 @@ static __always_inline uint64_t thread_pointer_of(void *task)
 
 #elif defined(__TARGET_ARCH_arm64)
 
+/* Fewer for a test that shows the programs to the kernel of another processor, which has fewer. */
+#ifndef REGISTERS
+#define REGISTERS 31
+#endif
+
 struct pt_regs {
-	unsigned long regs[31], sp, pc, pstate;
+	unsigned long regs[REGISTERS], sp, pc, pstate;
 };
 
 #define REGISTER_STACK(r)    ((r)->sp)
-#define REGISTER_FRAME(r)    ((r)->regs[29])
+#define REGISTER_FRAME(r)    ((r)->regs[29 % REGISTERS])
 #define REGISTER_ADDRESS(r)  ((r)->pc)
 #define REGISTER_RESULT(r)   ((r)->regs[0])
 #define REGISTER_ARGUMENT(r) ((r)->regs[0])
@@ -123,7 +150,7 @@ static __always_inline uint64_t code_address(uint64_t address)
 
 static __always_inline uint64_t return_address_of(struct pt_regs *ctx)
 {
-	return code_address(ctx->regs[30]);
+	return code_address(ctx->regs[30 % REGISTERS]);
 }
 
 static __always_inline void copy_registers(uint64_t *r, struct pt_regs *ctx, uint64_t stack,
@@ -131,7 +158,7 @@ static __always_inline void copy_registers(uint64_t *r, struct pt_regs *ctx, uin
 {
 #pragma unroll
 	for (int i = 0; i < 30; i++)
-		r[i] = ctx->regs[i];
+		r[i] = ctx->regs[i % REGISTERS];
 	r[30] = address;
 	r[31] = stack;
 }
@@ -143,6 +170,24 @@ static __always_inline bool ends_with_call(const uint8_t code[8])
 
 	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000 ||
 	       (word & 0xfefff800) == 0xd63f0800;
+}
+
+/* mov x0, x0 */
+static __always_inline bool ends_with_go_exit(const uint8_t code[8])
+{
+	return code[4] == 0xe0 && code[5] == 0x03 && code[6] == 0x00 && code[7] == 0xaa;
+}
+
+/* mov x8, #139; svc #0: the kernel's, in no file. */
+static __always_inline bool is_signal_return(uint64_t code)
+{
+	return code == 0xd4000001d2801168;
+}
+
+/* brk #5: the kernel's breakpoint. */
+static __always_inline bool is_return_probe(uint64_t code)
+{
+	return (uint32_t)code == 0xd42000a0;
 }
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

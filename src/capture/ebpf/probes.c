@@ -252,9 +252,8 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	gt_bpf_log_begin();
 	p->unwinding = options->unwinding;
 	p->has_python = options->python;
-	/* where frames have their records at the low end, compilers write frame pointers */
 	if (p->unwinding == GT_UNWIND_AUTO &&
-	    (!options->frames || GT_RECORD_IS_LOW ||
+	    (!options->frames ||
 	     libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)LOOP, NULL) != 1))
 		p->unwinding = GT_UNWIND_FP;
 	e = load_best(p, options);

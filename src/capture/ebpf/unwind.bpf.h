@@ -105,11 +105,14 @@ static __always_inline void forget_space(uint32_t pid)
  * verifier would follow both ways at every step of a search. In assembly, because the compiler
  * knows better.
  */
+#ifndef SPREAD_SIGN
+#define SPREAD_SIGN(word) asm volatile("%0 s>>= 63" : "+r"(word))
+#endif
 static __always_inline uint64_t if_not_below(uint64_t a, uint64_t b)
 {
 	uint64_t mask = a - b;
 
-	asm volatile("%0 s>>= 63" : "+r"(mask));
+	SPREAD_SIGN(mask);
 	return ~mask;
 }
 
@@ -196,17 +199,29 @@ static __always_inline uint32_t search_rule(const struct walk *k, uint64_t addre
 	return 1 + chunk->rows[WITHIN(at, GT_CHUNK_ROWS)].rule;
 }
 
+/* Eight bytes of code from an address on; 0: it cannot be read. */
+static __always_inline uint64_t code_at(uint64_t address)
+{
+	uint64_t code = 0;
+
+	bpf_probe_read_user(&code, sizeof code, (void *)address);
+	return code;
+}
+
 /*
  * The return address that the kernel replaced by one of its own, to probe the return: of one of our
- * calls further out, or by another tracer.
+ * calls further out, or by another tracer. `from`, `to`: where the stack pointer was when that call
+ * began.
  */
-static __always_inline uint64_t true_return(uint64_t slot)
+static __always_inline uint64_t true_return(uint64_t from, uint64_t to)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct return_instance *r = BPF_CORE_READ(task, utask, return_instances);
 
 	for (int i = 0; i < RETURNS_MAX && r; i++) {
-		if (BPF_CORE_READ(r, stack) == slot)
+		uint64_t stack = BPF_CORE_READ(r, stack);
+
+		if (stack >= from && stack <= to)
 			return BPF_CORE_READ(r, orig_ret_vaddr);
 		r = BPF_CORE_READ(r, next);
 	}
@@ -246,15 +261,24 @@ static __always_inline bool is_after_call(uint64_t address, bool is_outermost)
 
 	if (bpf_probe_read_user(code, sizeof code, (void *)(address - sizeof code)))
 		return false;
-	if (is_outermost && code[7] == 0x90)
+	if (is_outermost && ends_with_go_exit(code))
 		return true;
 	return ends_with_call(code);
+}
+
+/* The real return address of a frame whose two saved words lie at `bp`; 0: it is not known. */
+static __always_inline uint64_t true_return_of(uint64_t bp, uint64_t address)
+{
+	if (CALL_PUSHES)
+		return true_return(bp + 8, bp + 8);
+	/* its frame ends anywhere above: that of the innermost call which is probed and not done */
+	return is_return_probe(code_at(address)) ? true_return(bp + 16, ~0ull) : 0;
 }
 
 /*
  * Code without rules: its frame pointer is believed, if it leads up the stack and to the end of a
  * call. Go calls C on the thread's own stack, from a stack that lies anywhere: that is believed
- * once, within a program.
+ * once, within a program. Where such a frame ends is not known if its two words lie at its low end.
  */
 static __always_inline bool step_by_frame_pointer(struct walk *k)
 {
@@ -265,13 +289,14 @@ static __always_inline bool step_by_frame_pointer(struct walk *k)
 		k->end = GT_WALK_WHOLE;
 	if (!k->bp || k->bp & 7 || bpf_probe_read_user(words, sizeof words, (void *)k->bp))
 		return false;
+	words[1] = code_address(words[1]);
 	if (k->bp < k->sp) {
 		if (k->has_switched || words[1] - k->area.start >= (uint64_t)k->area.pages << 12)
 			return false;
 		k->has_switched = 1;
 	}
 	if (!is_after_call(words[1], !words[0])) {
-		words[1] = true_return(k->bp + 8);
+		words[1] = true_return_of(k->bp, words[1]);
 		if (!words[1])
 			return false;
 	}
@@ -279,6 +304,7 @@ static __always_inline bool step_by_frame_pointer(struct walk *k)
 	k->bp = words[0];
 	k->pc = words[1];
 	k->is_exact = 0;
+	k->is_guessed = !CALL_PUSHES;
 	return true;
 }
 
@@ -287,46 +313,74 @@ static __always_inline bool step_from_signal(struct walk *k)
 	uint64_t sp = k->sp;
 
 	k->is_exact = 1;
-	return !bpf_probe_read_user(&k->bp, 8, (void *)sp + GT_SIGNAL_RBP) &&
-	       !bpf_probe_read_user(&k->pc, 8, (void *)sp + GT_SIGNAL_RIP) &&
-	       !bpf_probe_read_user(&k->sp, 8, (void *)sp + GT_SIGNAL_RSP);
+	if (GT_SIGNAL_LINK != 0 && bpf_probe_read_user(&k->link, 8, (void *)sp + GT_SIGNAL_LINK))
+		return false;
+	return !bpf_probe_read_user(&k->bp, 8, (void *)sp + GT_SIGNAL_FP) &&
+	       !bpf_probe_read_user(&k->pc, 8, (void *)sp + GT_SIGNAL_PC) &&
+	       !bpf_probe_read_user(&k->sp, 8, (void *)sp + GT_SIGNAL_SP);
 }
 
 static __always_inline bool find_cfa(const struct walk *k, const struct gt_rule *r, uint64_t *cfa)
 {
 	uint8_t how = r->how;
-	uint64_t base = how == GT_RULE_RBP || how == GT_RULE_AT_RBP ? k->bp : k->sp;
+	uint64_t base = how == GT_RULE_FP || how == GT_RULE_AT_FP ? k->bp : k->sp;
 
 	*cfa = base + (int64_t)r->offset;
-	if (how == GT_RULE_AT_RSP || how == GT_RULE_AT_RBP) {
+	if (how == GT_RULE_AT_SP || how == GT_RULE_AT_FP) {
 		if (bpf_probe_read_user(&base, sizeof base, (void *)*cfa))
 			return false;
 		*cfa = base + (int64_t)r->add;
 	} else if (how == GT_RULE_PLT && (k->pc & 15) >= r->add) {
 		*cfa += 8;
 	}
-	/* stacks grow down: a caller's frame must lie above */
-	return *cfa > k->sp;
+	/* stacks grow down: a caller's frame must lie above; a signal may interrupt what has
+	 * nothing on the stack */
+	return *cfa > k->sp || (!CALL_PUSHES && k->is_exact && *cfa == k->sp);
+}
+
+/* Reads the caller's frame pointer and the return address, which the call has pushed. */
+static __always_inline bool read_pushed(struct walk *k, const struct gt_rule *r, uint64_t cfa)
+{
+	uint64_t rbp = k->bp, saved, address;
+	uint8_t how = r->fp_how;
+
+	if (how == GT_FP_UNKNOWN)
+		rbp = 0;
+	else if (how != GT_FP_SAME && (how != GT_FP_AT_CFA || r->fp != -16) &&
+		 !read_pair(k, (how == GT_FP_AT_CFA ? cfa : rbp) + (int64_t)r->fp, &rbp, &saved))
+		return false;
+	if (!read_pair(k, cfa - 16, &saved, &address))
+		return false;
+	if (how == GT_FP_AT_CFA && r->fp == -16)
+		rbp = saved;
+	k->bp = rbp;
+	k->pc = address;
+	return true;
+}
+
+/* The same, where the call has left the return address in a register, and the function saved it. */
+static __always_inline bool read_linked(struct walk *k, const struct gt_rule *r, uint64_t cfa)
+{
+	uint64_t saved = 0, address = k->link;
+	uint8_t how = r->fp_how;
+
+	/* one that was not saved is known only where a signal arrived */
+	if (how == GT_FP_LEAF ? !k->is_exact :
+				!read_pair(k, cfa + (int64_t)r->fp, &saved, &address))
+		return false;
+	if (how == GT_FP_AT_CFA || how == GT_FP_UNKNOWN)
+		k->bp = how == GT_FP_AT_CFA ? saved : 0;
+	k->pc = code_address(address);
+	return true;
 }
 
 static __always_inline bool step_by_rule(struct walk *k, const struct gt_rule *r)
 {
-	uint64_t cfa, rbp = k->bp, saved, address;
-	uint8_t how = r->rbp_how;
+	uint64_t cfa;
 
-	if (!find_cfa(k, r, &cfa))
+	if (!find_cfa(k, r, &cfa) ||
+	    !(CALL_PUSHES ? read_pushed(k, r, cfa) : read_linked(k, r, cfa)))
 		return false;
-	if (how == GT_RBP_UNKNOWN)
-		rbp = 0;
-	else if (how != GT_RBP_SAME && (how != GT_RBP_AT_CFA || r->rbp != -16) &&
-		 !read_pair(k, (how == GT_RBP_AT_CFA ? cfa : rbp) + (int64_t)r->rbp, &rbp, &saved))
-		return false;
-	if (!read_pair(k, cfa - 16, &saved, &address))
-		return false;
-	if (how == GT_RBP_AT_CFA && r->rbp == -16)
-		rbp = saved;
-	k->bp = rbp;
-	k->pc = address;
 	k->sp = cfa;
 	k->is_exact = 0;
 	return true;
@@ -342,12 +396,15 @@ static __always_inline bool step(struct walk *k, uint32_t number)
 	k->end = GT_WALK_CUT;
 	if (!r)
 		return false;
-	if (r->how >= GT_RULE_RSP && r->how <= GT_RULE_PLT)
+	if (!CALL_PUSHES && k->is_guessed)
+		return step_by_frame_pointer(k);
+	if (r->how >= GT_RULE_SP && r->how <= GT_RULE_PLT)
 		return step_by_rule(k, r);
 	if (r->how == GT_RULE_SIGNAL)
 		return step_from_signal(k);
 	if (r->how == GT_RULE_NONE)
-		return step_by_frame_pointer(k);
+		return !CALL_PUSHES && is_signal_return(code_at(k->pc)) ? step_from_signal(k) :
+									  step_by_frame_pointer(k);
 	k->end = r->how == GT_RULE_END ? GT_WALK_WHOLE : GT_WALK_RULE;
 	return false;
 }
@@ -360,8 +417,11 @@ static __always_inline uint32_t find_rule(struct walking *w, struct walk *k, uin
 	uint32_t number;
 
 	if (!find_area(w, k, look)) {
-		uint64_t address = index ? true_return(k->sp - 8) : 0;
+		uint64_t slot = k->sp - CALL_PUSHES;
+		uint64_t address = index ? true_return(slot, slot) : 0;
 
+		if (!CALL_PUSHES && is_signal_return(code_at(k->pc)))
+			return 1; /* the kernel's, in no file; as below */
 		look = address - 1;
 		if (!address || !find_area(w, k, look)) {
 			k->end = GT_WALK_STRANGE;
@@ -442,6 +502,7 @@ static __always_inline uint32_t walk_stack(struct pt_regs *ctx, struct task_stru
 		k->most = GT_PROBE_FRAMES;
 	k->is_exact = 0;
 	k->has_switched = 0;
+	k->is_guessed = 0;
 	k->window_at = 0;
 	k->end = GT_WALK_CUT;
 	bpf_loop(GT_PROBE_FRAMES, walk_on, &w, 0);

@@ -192,6 +192,20 @@ static bool step_from_signal(struct machine *m)
 	return true;
 }
 
+/*
+ * True in the code that a signal's handler returns to, which is in no file: the frame pointer leads
+ * to a copy of two of the registers that the kernel saved.
+ */
+static bool is_signal_return(const struct machine *m)
+{
+	uint64_t sp = m->registers[RSP], fp = m->registers[RBP], fields[2], saved[2];
+
+	return GT_SIGNAL_REGISTERS && !m->is_guessed && load(m, fp, &fields[0]) &&
+	       load(m, fp + 8, &fields[1]) && load(m, sp + GT_SIGNAL_FP, &saved[0]) &&
+	       load(m, sp + GT_SIGNAL_LINK, &saved[1]) && fp > sp + GT_SIGNAL_PC &&
+	       !memcmp(fields, saved, sizeof saved);
+}
+
 /* As in unwind.bpf.h, for an ELF address of an image. */
 static bool is_after_call(const struct gt_image *image, uint64_t address, bool is_outermost)
 {
@@ -249,7 +263,11 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 	bool stepped;
 
 	m->is_bare = !known || !known->has_rule || m->is_guessed;
-	if (!m->is_bare && GT_SIGNAL_REGISTERS && known->rule.is_signal)
+	/* a frame whose size is that of vectors has a frame pointer */
+	m->is_bare |= GT_RECORD_IS_LOW && !m->is_bare && !known->rule.is_signal &&
+		      known->rule.cfa_how == GT_CFI_EXPRESSION;
+	if ((!m->is_bare && GT_SIGNAL_REGISTERS && known->rule.is_signal) ||
+	    (!at && is_signal_return(m)))
 		stepped = step_from_signal(m);
 	else if (!m->is_bare)
 		stepped = step_by_rule(m, &known->rule);

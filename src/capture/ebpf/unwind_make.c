@@ -63,11 +63,14 @@ static bool is_signal_frame(const struct gt_cfi_rule *rule)
 	int64_t offset, add;
 	int base;
 
+	/* the kernel's tables lead to the caller of what was interrupted */
+	if (GT_SIGNAL_REGISTERS)
+		return rule->is_signal;
 	return rule->is_signal && rule->cfa_how == GT_CFI_EXPRESSION &&
 	       is_dereference(gt_cfi_rule_expression(rule, rule->cfa), &base, &offset, &add) &&
-	       base == RSP && offset == GT_SIGNAL_RSP && !add &&
-	       is_saved_at(rule, RETURN, RSP, GT_SIGNAL_RIP) &&
-	       is_saved_at(rule, RBP, RSP, GT_SIGNAL_RBP);
+	       base == RSP && offset == GT_SIGNAL_SP && !add &&
+	       is_saved_at(rule, RETURN, RSP, GT_SIGNAL_PC) &&
+	       is_saved_at(rule, RBP, RSP, GT_SIGNAL_FP);
 }
 
 static bool set_cfa(struct gt_rule *out, const struct gt_cfi_rule *rule)
@@ -77,14 +80,14 @@ static bool set_cfa(struct gt_rule *out, const struct gt_cfi_rule *rule)
 	struct gt_bytes b;
 
 	if (rule->cfa_how == GT_CFI_REGISTER) {
-		out->how = base == RSP ? GT_RULE_RSP : GT_RULE_RBP;
+		out->how = base == RSP ? GT_RULE_SP : GT_RULE_FP;
 	} else {
 		b = gt_cfi_rule_expression(rule, rule->cfa);
 		if (is_plt(b, &offset, &add)) {
 			base = RSP;
 			out->how = GT_RULE_PLT;
 		} else if (is_dereference(b, &base, &offset, &add)) {
-			out->how = base == RSP ? GT_RULE_AT_RSP : GT_RULE_AT_RBP;
+			out->how = base == RSP ? GT_RULE_AT_SP : GT_RULE_AT_FP;
 		} else {
 			return false;
 		}
@@ -100,19 +103,44 @@ static bool set_rbp(struct gt_rule *out, const struct gt_cfi_rule *rule)
 	int64_t offset;
 
 	switch ((enum gt_cfi_how)rule->how[RBP]) {
-	case GT_CFI_SAME: out->rbp_how = GT_RBP_SAME; return true;
-	case GT_CFI_UNDEFINED: out->rbp_how = GT_RBP_UNKNOWN; return true;
+	case GT_CFI_SAME: out->fp_how = GT_FP_SAME; return true;
+	case GT_CFI_UNDEFINED: out->fp_how = GT_FP_UNKNOWN; return true;
 	case GT_CFI_AT_CFA:
-		out->rbp_how = GT_RBP_AT_CFA;
-		out->rbp = rule->value[RBP];
+		out->fp_how = GT_FP_AT_CFA;
+		out->fp = rule->value[RBP];
 		return true;
 	case GT_CFI_AT_EXPRESSION:
 		b = gt_cfi_rule_expression(rule, rule->value[RBP]);
 		if (get_base(&b, &offset) != RBP || b.at != b.end)
 			return false;
-		out->rbp_how = GT_RBP_AT_RBP;
-		out->rbp = (int32_t)offset;
-		return out->rbp == offset;
+		out->fp_how = GT_FP_AT_FP;
+		out->fp = (int32_t)offset;
+		return out->fp == offset;
+	default: return false;
+	}
+}
+
+/* The return address lies where the call pushed it. */
+static bool set_pushed(struct gt_rule *out, const struct gt_cfi_rule *rule)
+{
+	return rule->how[RETURN] == GT_CFI_AT_CFA && rule->value[RETURN] == -8 &&
+	       set_rbp(out, rule);
+}
+
+/* It is in its register, or saved; a saved frame pointer lies before it, as compilers put them. */
+static bool set_linked(struct gt_rule *out, const struct gt_cfi_rule *rule)
+{
+	if (rule->how[RETURN] == GT_CFI_SAME) {
+		out->fp_how = GT_FP_LEAF;
+		return rule->how[RBP] == GT_CFI_SAME;
+	}
+	if (rule->how[RETURN] != GT_CFI_AT_CFA ||
+	    __builtin_sub_overflow(rule->value[RETURN], 8, &out->fp))
+		return false;
+	switch ((enum gt_cfi_how)rule->how[RBP]) {
+	case GT_CFI_SAME: out->fp_how = GT_FP_SAME; return true;
+	case GT_CFI_UNDEFINED: out->fp_how = GT_FP_UNKNOWN; return true;
+	case GT_CFI_AT_CFA: out->fp_how = GT_FP_AT_CFA; return rule->value[RBP] == out->fp;
 	default: return false;
 	}
 }
@@ -123,16 +151,16 @@ struct gt_rule gt_rule_of(const struct gt_cfi_rule *rule)
 
 	if (!rule)
 		return out;
-	/* a frame's return address does not lie below its CFA: no BPF program walks there */
-	if (GT_RECORD_IS_LOW)
-		return (struct gt_rule){ .how = GT_RULE_COPY };
 	if (rule->how[RETURN] == GT_CFI_UNDEFINED)
 		return (struct gt_rule){ .how = GT_RULE_END };
 	if (is_signal_frame(rule))
 		return (struct gt_rule){ .how = GT_RULE_SIGNAL };
-	if (!rule->is_signal && rule->how[RETURN] == GT_CFI_AT_CFA && rule->value[RETURN] == -8 &&
-	    rule->how[RSP] == GT_CFI_CFA_PLUS && !rule->value[RSP] && set_cfa(&out, rule) &&
-	    set_rbp(&out, rule))
+	/* a frame whose size is that of vectors: it has a frame pointer */
+	if (GT_RECORD_IS_LOW && !rule->is_signal && rule->cfa_how == GT_CFI_EXPRESSION)
+		return out;
+	if (!rule->is_signal && rule->how[RSP] == GT_CFI_CFA_PLUS && !rule->value[RSP] &&
+	    set_cfa(&out, rule) &&
+	    (GT_RECORD_IS_LOW ? set_linked(&out, rule) : set_pushed(&out, rule)))
 		return out;
 	return (struct gt_rule){ .how = GT_RULE_COPY };
 }

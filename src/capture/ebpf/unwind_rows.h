@@ -32,30 +32,31 @@ struct gt_row {
 	uint16_t at, rule;
 };
 
-/* How the caller of a frame is found. The return address lies below the CFA. */
+/*
+ * How the caller of a frame is found. The return address lies below the CFA where a call pushes it;
+ * elsewhere (arm64) behind the saved frame pointer, at CFA + fp + 8.
+ */
 enum gt_rule_how {
 	GT_RULE_NONE,   /* there is no information: the frame pointer may lead on */
 	GT_RULE_COPY,   /* too much for a BPF program: the tool unwinds a copy of the stack */
 	GT_RULE_END,    /* there is no caller */
-	GT_RULE_RSP,    /* the CFA is rsp + offset */
-	GT_RULE_RBP,    /* … rbp + offset */
-	GT_RULE_AT_RSP, /* … what lies at rsp + offset, + add */
-	GT_RULE_AT_RBP, /* … what lies at rbp + offset, + add */
-	GT_RULE_PLT,    /* … rsp + offset, and 8 more from byte `add` of 16 on */
+	GT_RULE_SP,     /* the CFA is the stack pointer + offset */
+	GT_RULE_FP,     /* … the frame pointer + offset */
+	GT_RULE_AT_SP,  /* … what lies at the stack pointer + offset, + add */
+	GT_RULE_AT_FP,  /* … what lies at the frame pointer + offset, + add */
+	GT_RULE_PLT,    /* … the stack pointer + offset, and 8 more from byte `add` of 16 on */
 	GT_RULE_SIGNAL, /* the registers are where the kernel saved them */
 };
 
-/* Where the caller's rbp is. */
-enum gt_rule_rbp { GT_RBP_SAME, GT_RBP_AT_CFA, GT_RBP_AT_RBP, GT_RBP_UNKNOWN };
+/* Where the caller's frame pointer is. GT_FP_LEAF: in its register, and so is the return address.
+ */
+enum gt_rule_fp { GT_FP_SAME, GT_FP_AT_CFA, GT_FP_AT_FP, GT_FP_UNKNOWN, GT_FP_LEAF };
 
 struct gt_rule {
-	uint8_t how, rbp_how; /* enum gt_rule_how, enum gt_rule_rbp */
+	uint8_t how, fp_how; /* enum gt_rule_how, enum gt_rule_fp */
 	int16_t add;
-	int32_t offset, rbp; /* rbp: relative to the CFA or to rbp */
+	int32_t offset, fp; /* fp: relative to the CFA or to the frame pointer */
 };
-
-/* Of the kernel's frame of a signal, from rsp on: where the interrupted registers are. */
-enum { GT_SIGNAL_RBP = 120, GT_SIGNAL_RSP = 160, GT_SIGNAL_RIP = 168 };
 
 /*
  * A shard in one word, so that it is seen whole or not at all: from its low end on, 16 bits each,
