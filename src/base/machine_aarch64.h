@@ -172,3 +172,44 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	".cfi_endproc\n"                                                                           \
 	".size gt_dlsym, . - gt_dlsym\n"                                                           \
 	".size gt_dlsym_old, . - gt_dlsym_old\n"
+
+/* None of these functions takes vectors; x8: where a large result goes. */
+#define GT_ASM_AROUND(id, part)                                                                    \
+	".text\n"                                                                                  \
+	".type gt_around_" #id ", %function\n"                                                     \
+	".globl gt_around_" #id "\n"                                                               \
+	"gt_around_" #id ":\n"                                                                     \
+	".cfi_startproc\n"                                                                         \
+	".cfi_personality 0x1b, gt_unwound_" #part "\n"                                            \
+	"	hint #34\n"                                                                              \
+	"	stp x29, x30, [sp, #-96]!\n"                                                             \
+	".cfi_def_cfa_offset 96\n"                                                                 \
+	".cfi_offset 29, -96\n"                                                                    \
+	".cfi_offset 30, -88\n"                                                                    \
+	"	mov x29, sp\n"                                                                           \
+	"	stp x0, x1, [sp, #16]\n"                                                                 \
+	"	stp x2, x3, [sp, #32]\n"                                                                 \
+	"	stp x4, x5, [sp, #48]\n"                                                                 \
+	"	stp x6, x7, [sp, #64]\n"                                                                 \
+	"	str x8, [sp, #80]\n"                                                                     \
+	"	adrp x0, gt_around_of_" #id "\n"                                                   \
+	"	add x0, x0, #:lo12:gt_around_of_" #id "\n"                                         \
+	"	mov x1, x30\n"                                                                           \
+	"	bl gt_begin_" #part "\n"                                                           \
+	"	mov x16, x0\n"                                                                           \
+	"	ldp x0, x1, [sp, #16]\n"                                                                 \
+	"	ldp x2, x3, [sp, #32]\n"                                                                 \
+	"	ldp x4, x5, [sp, #48]\n"                                                                 \
+	"	ldp x6, x7, [sp, #64]\n"                                                                 \
+	"	ldr x8, [sp, #80]\n"                                                                     \
+	"	blr x16\n"                                                                               \
+	"	stp x0, x1, [sp, #16]\n"                                                                 \
+	"	bl gt_end_" #part "\n"                                                             \
+	"	ldp x0, x1, [sp, #16]\n"                                                                 \
+	"	ldp x29, x30, [sp], #96\n"                                                               \
+	".cfi_restore 29\n"                                                                        \
+	".cfi_restore 30\n"                                                                        \
+	".cfi_def_cfa_offset 0\n"                                                                  \
+	"	ret\n"                                                                                   \
+	".cfi_endproc\n"                                                                           \
+	".size gt_around_" #id ", . - gt_around_" #id "\n"

@@ -132,3 +132,45 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	".cfi_endproc\n"                                                                           \
 	".size gt_dlsym, . - gt_dlsym\n"                                                           \
 	".size gt_dlsym_old, . - gt_dlsym_old\n"
+
+/* Two words on the stack: none of these functions has more arguments than eight. */
+#define GT_ASM_AROUND(id, part)                                                                    \
+	".text\n"                                                                                  \
+	".type gt_around_" #id ", @function\n"                                                     \
+	".globl gt_around_" #id "\n"                                                               \
+	"gt_around_" #id ":\n"                                                                     \
+	".cfi_startproc\n"                                                                         \
+	".cfi_personality 0x1b, gt_unwound_" #part "\n"                                            \
+	"	push %rbp\n"                                                                             \
+	".cfi_def_cfa_offset 16\n"                                                                 \
+	".cfi_offset 6, -16\n"                                                                     \
+	"	mov %rsp, %rbp\n"                                                                        \
+	".cfi_def_cfa_register 6\n"                                                                \
+	"	push %rdi\n"                                                                             \
+	"	push %rsi\n"                                                                             \
+	"	push %rdx\n"                                                                             \
+	"	push %rcx\n"                                                                             \
+	"	push %r8\n"                                                                              \
+	"	push %r9\n"                                                                              \
+	"	lea gt_around_of_" #id "(%rip), %rdi\n"                                            \
+	"	mov 8(%rbp), %rsi\n"                                                                     \
+	"	call gt_begin_" #part "\n"                                                         \
+	"	pop %r9\n"                                                                               \
+	"	pop %r8\n"                                                                               \
+	"	pop %rcx\n"                                                                              \
+	"	pop %rdx\n"                                                                              \
+	"	pop %rsi\n"                                                                              \
+	"	pop %rdi\n"                                                                              \
+	"	push 24(%rbp)\n"                                                                         \
+	"	push 16(%rbp)\n"                                                                         \
+	"	call *%rax\n"                                                                            \
+	"	mov %rax, (%rsp)\n"                                                                      \
+	"	mov %rdx, 8(%rsp)\n"                                                                     \
+	"	call gt_end_" #part "\n"                                                           \
+	"	pop %rax\n"                                                                              \
+	"	pop %rdx\n"                                                                              \
+	"	pop %rbp\n"                                                                              \
+	".cfi_def_cfa 7, 8\n"                                                                      \
+	"	ret\n"                                                                                   \
+	".cfi_endproc\n"                                                                           \
+	".size gt_around_" #id ", . - gt_around_" #id "\n"

@@ -2,7 +2,6 @@
 """Blocks of PyTorch's allocator, over the stand-in driver: each is seen, counted once and passed on."""
 import os
 import pathlib
-import platform
 import socket
 import subprocess
 import sys
@@ -128,8 +127,8 @@ step(32768, -1)
 def test_blocks_of_backward_have_the_line_that_called_it(case):
     """Those that autograd's threads make, where it is certain: not while two threads call it."""
     folder = case.build / "tests/fake/torch"
-    if not (folder / "libtorch_python.so").exists() or platform.machine() != "x86_64":
-        case.skip("built without a C++ compiler, or for a processor on which it is not done")
+    if not (folder / "libtorch_python.so").exists():
+        case.skip("built without a C++ compiler")
     script = pathlib.Path(case.path("train.py"))
     script.write_text(BACKWARD)
     command = [sys.executable, str(script), str(folder)]

@@ -3,16 +3,19 @@
  * backward.c - in the preloaded library: PyTorch's backward passes, and the threads that they run
  * on.
  *
- * Stands before functions of C++ (AROUND in pool.def) as report.c does. Their arguments are passed
- * on as words, six in registers and two on the stack: none has more, and a function does not look
- * at what it has no argument for. An exception passes through us: the frame's personality is a
- * function of ours, which the unwinder calls on its way, and needs nothing of the C++ library's.
+ * Stands before functions of C++ (AROUND in pool.def) as report.c does, in assembly: where a result
+ * of C++ goes, C may not know. Arguments are passed on as words, eight at most: none has more, and
+ * a function does not look at what it has no argument for. An exception passes through us: the
+ * frame's personality is a function of ours, which the unwinder calls on its way, and needs nothing
+ * of the C++ library's.
  */
 #include "capture/pool/pool.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+#include "base/machine.h"
 
 #define TLS __attribute__((tls_model("initial-exec")))
 
@@ -30,8 +33,6 @@ void gt_report_thread(const struct gt_pool_door *door)
 	door->backward_worker(worker.caller);
 }
 
-/* Elsewhere a result may be returned through a register that C knows nothing of: no lines then. */
-#ifdef __x86_64__
 static void begin_WORKER(const void *caller)
 {
 	const struct gt_pool_door *door = gt_report_door();
@@ -87,25 +88,33 @@ enum { CLEANUP_PHASE = 2, CONTINUE_UNWIND = 8 };
 PERSONALITY(BACKWARD)
 PERSONALITY(WORKER)
 
-typedef uint64_t word;
-typedef word words_fn(word a, word b, word c, word d, word e, word f, word g, word h);
+/* A function that we stand before. */
+struct around {
+	const char *name;
+	_Atomic(void *) next;
+};
 
-/* clang-format off */
-#define AROUND(id, symbol, part)                                                                   \
-	__asm__(".symver gt_around_" #id "," symbol "@GPUTRACK, remove");                          \
-	__attribute__((visibility("default"), used, noinline)) words_fn gt_around_##id;            \
-	word gt_around_##id(word a, word b, word c, word d, word e, word f, word g, word h)        \
+#define HIDDEN __attribute__((visibility("hidden"), used))
+#define PART(part)                                                                                 \
+	HIDDEN void *gt_begin_##part(struct around *a, const void *caller);                        \
+	void *gt_begin_##part(struct around *a, const void *caller)                                \
 	{                                                                                          \
-		static _Atomic(void *) slot;                                                       \
-		words_fn *next = (words_fn *)gt_report_next(&slot, symbol);                        \
-		word result;                                                                       \
+		void *next = gt_report_next(&a->next, a->name);                                    \
                                                                                                    \
-		__asm__ volatile(".cfi_personality 0x1b, gt_unwound_" #part);                      \
-		begin_##part(__builtin_return_address(0));                                         \
-		result = next(a, b, c, d, e, f, g, h);                                             \
+		begin_##part(caller);                                                              \
+		return next;                                                                       \
+	}                                                                                          \
+	HIDDEN void gt_end_##part(void);                                                           \
+	void gt_end_##part(void)                                                                   \
+	{                                                                                          \
 		end_##part();                                                                      \
-		return result;                                                                     \
 	}
+PART(BACKWARD)
+PART(WORKER)
+
+#define AROUND(id, symbol, part)                                                                   \
+	extern struct around gt_around_of_##id;                                                    \
+	HIDDEN struct around gt_around_of_##id = { .name = symbol };                               \
+	__asm__(".symver gt_around_" #id "," symbol "@GPUTRACK, remove");                          \
+	__asm__(GT_ASM_AROUND(id, part));
 #include "api/pool.def"
-/* clang-format on */
-#endif

@@ -103,7 +103,7 @@ static void ignore(void)
 /* Asked for at the first call. */
 void *gt_report_next(_Atomic(void *) *slot, const char *symbol)
 {
-	void *next = atomic_load_explicit(slot, memory_order_relaxed);
+	void *next = atomic_load_explicit(slot, memory_order_acquire);
 	int saved = errno;
 
 	if (__builtin_expect(next != NULL, 1))
@@ -111,7 +111,7 @@ void *gt_report_next(_Atomic(void *) *slot, const char *symbol)
 	next = gt_preload_find(symbol);
 	if (!next)
 		next = (void *)ignore;
-	atomic_store_explicit(slot, next, memory_order_relaxed);
+	atomic_store_explicit(slot, next, memory_order_release);
 	errno = saved;
 	return next;
 }
