@@ -2,10 +2,11 @@
 /*
  * pages.c - a preloaded library that makes a program see larger pages than the kernel has.
  *
- * GT_PAGES=65536: sysconf and getpagesize say so, and mmap, munmap, mprotect and madvise are as
- * strict as a kernel with such pages: an address or an offset within a page is EINVAL, lengths
- * count to the end of the page, and what is mapped begins where a page begins. GT_NO_WIPE=1:
- * madvise accepts MADV_WIPEONFORK and does nothing, as qemu does before its version 8.
+ * GT_PAGES=65536: sysconf and getpagesize say so, and mmap, munmap, mprotect, madvise and mincore
+ * are as strict as a kernel with such pages: an address or an offset within a page is EINVAL,
+ * lengths count to the end of the page, and what is mapped begins where a page begins.
+ * GT_NO_WIPE=1: madvise accepts MADV_WIPEONFORK and does nothing, as qemu does before its
+ * version 8.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -123,4 +124,21 @@ EXPORT int madvise(void *address, size_t size, int advice)
 	if (advice == POPULATE_WRITE)
 		return (int)syscall(SYS_madvise, address, size, advice);
 	return (int)syscall(SYS_madvise, address, up(size), advice);
+}
+
+/* A byte for each large page, which is there if one of the kernel's own in it is. */
+EXPORT int mincore(void *address, size_t size, unsigned char *is_there)
+{
+	char *end = (char *)address + up(size);
+
+	if (is_within_page((uintptr_t)address))
+		return (int)invalid();
+	for (char *large = address; large < end; large += page(), is_there++) {
+		char *small = large;
+
+		while (syscall(SYS_mincore, small, 1, is_there))
+			if ((small += 4096) == large + page())
+				return -1;
+	}
+	return 0;
 }
