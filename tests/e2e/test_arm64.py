@@ -48,7 +48,7 @@ class Arm64:
 
 def test_tests_of_what_differs_pass(case):
     arm64 = Arm64(case)
-    names = ["own_stack", "own_stack_signed", "probe_rows", "ranges", "heap", "stacks", "bytes"]
+    names = ["own_stack", "own_stack_signed", "unwind_walk", "unwind_walk_signed", "unwind_make", "probe_rows", "ranges", "heap", "bytes"]
     programs = [arm64.build / f"tests/unit/test_{name}" for name in names]
     done = arm64.run("\n".join(f"if test -x {program}; then {program} || exit 1; fi" for program in programs))
     assert done.status == 0, (done.out + done.err)[-4000:]
