@@ -14,7 +14,7 @@
  *   kind         type of resource, a row of api/kinds.def
  *   family       kinds whose handles share one name space and one release function
  *   owner        the resource or device that a resource was created from
- *   place        where a resource lives: an OpenCL platform, a Level Zero driver, a CUDA device
+ *   place        where a resource lives: an OpenCL platform, a Level Zero or CUDA device
  *   phase        the ranges of NVTX that were open when an event happened, outermost first:
  *                train > forward
  *   origin       how precisely an event's source is known: its stack (valid), only the API

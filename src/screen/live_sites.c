@@ -57,11 +57,12 @@ const char *gt_live_devices(const struct gt_live_names *names, uint64_t places, 
 	for (uint16_t i = 1; i < 64; i++) {
 		const char *name = names->place ? names->place(names->context, i) : "";
 		unsigned number;
+		char after[2];
 
 		if (!(places >> i & 1))
 			continue;
-		/* "GPU 0: NVIDIA H200" */
-		if (sscanf(name, "GPU %u:", &number) == 1 && number < 64)
+		/* "GPU 0: NVIDIA H200", "GPU 0.1: Intel…" */
+		if (sscanf(name, "GPU %u%1[.:]", &number, after) == 2 && number < 64)
 			numbers |= UINT64_C(1) << number;
 		else if (*name)
 			others |= UINT64_C(1) << i;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_attach_devices.py - which GPU and which context, seen from outside as from inside."""
+import harness
 from test_attach import Attached, need_root, read_line
 
 
@@ -55,3 +56,41 @@ def test_a_process_attached_late(case):
         # the stand-in driver has two devices all the time
         assert known == (set(blocks) if gpus == "1" else {4, 6, 7}), blocks
         assert blocks[6][1] == "GPU 1: Stand-in GPU", blocks
+
+
+def on_devices(case, name):
+    """What was created, and on which device; contexts and host memory are on none."""
+    return [(e["function"], e["bytes"], e.get("place") or None) for e in case.events(name) if e["effect"] == "create"]
+
+
+@harness.also_on("intel")
+def test_levelzero_devices_match_those_of_the_door(case):
+    """All of the driver's, and their tiles."""
+    need_root(case)
+    program, env = case.program("ze_devices"), case.levelzero()
+    assert case.gputrack("run", "-q", "-o", "door.gt", program, env=env).status == 0
+    assert case.gputrack("attach", "-q", "-o", "kernel.gt", "-c", program, env=env).status == 0
+    door, kernel = on_devices(case, "door.gt"), on_devices(case, "kernel.gt")
+    assert door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]]
+    assert all(bool(place) == (f not in ("zeContextCreate", "zeMemAllocHost") and size != 64)
+               for f, size, place in door), door
+    if case.driver == "intel":
+        return
+    assert {(size // 4096, place) for f, size, place in door if f == "zeMemAllocDevice"} == {
+        (1, "GPU 0: gputrack test device 0"), (2, "GPU 1: gputrack test device 1"),
+        (20, "GPU 1.0: gputrack test device 1"), (21, "GPU 1.1: gputrack test device 1")}, door
+
+
+def test_levelzero_devices_that_a_program_did_not_ask_for(case):
+    """Without its questions they have numbers only; of one that asked before, nothing is known."""
+    need_root(case)
+    env = case.levelzero()
+    case.gputrack("attach", "-q", "-o", "silent.gt", "-c", case.program("ze_devices"), "silent", env=env)
+    assert {place for _, _, place in on_devices(case, "silent.gt")} - {None} == {
+        f"Level Zero device {number}" for number in ("0", "1", "1.0", "1.1")}
+    program = case.start(case.program("ze_devices"), "wait", env=env)
+    assert read_line(program.stdout) == "ready\n"
+    attached = Attached(case, "-p", program.pid)
+    program.communicate(b"\n", timeout=30)
+    assert attached.stop(None) == 0, attached.err
+    assert {place for _, _, place in on_devices(case, "a.gt")} == {None}

@@ -280,7 +280,7 @@ static const struct gt_live_who *who(void *context, uint16_t process)
 static const char *place(void *context, uint16_t number)
 {
 	static const char *const gpus[] = { "", "GPU 0: NVIDIA H200", "GPU 1: NVIDIA H200",
-					    "GPU 2: H" };
+					    "GPU 2.1: Intel Max" };
 
 	(void)context;
 	return number < 4 ? gpus[number] : "PoCL";

@@ -62,6 +62,9 @@ enum gt_probe_current {
 enum gt_probe_asked {
 	GT_ASKED_PLATFORMS,     /* clGetPlatformIDs; the array has the platforms' drivers */
 	GT_ASKED_PLATFORM_NAME, /* clGetPlatformInfo; the copies are the answer */
+	GT_ASKED_DEVICES,       /* zeDeviceGet; the array has them */
+	GT_ASKED_SUB_DEVICES,   /* zeDeviceGetSubDevices, likewise */
+	GT_ASKED_DEVICE_NAME,   /* zeDeviceGetProperties; the copies are type and name */
 	GT_ASKED_COUNT
 };
 

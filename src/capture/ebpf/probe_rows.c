@@ -2,6 +2,7 @@
 /* probe_rows.c - what the BPF programs record of a call, and its reconstruction as a call. */
 #include "capture/ebpf/probe_rows.h"
 
+#include "api/levelzero_device.h"
 #include "capture/ebpf/pool_calls.h"
 
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
@@ -205,6 +206,9 @@ static const struct {
 	{ "clSetProgramReleaseCallback", GT_OPENCL, GT_PROBE_ROWS + 2 },
 	{ "clGetPlatformIDs", GT_OPENCL, GT_PROBE_ASKED + GT_ASKED_PLATFORMS },
 	{ "clGetPlatformInfo", GT_OPENCL, GT_PROBE_ASKED + GT_ASKED_PLATFORM_NAME },
+	{ "zeDeviceGet", GT_LEVELZERO, GT_PROBE_ASKED + GT_ASKED_DEVICES },
+	{ "zeDeviceGetSubDevices", GT_LEVELZERO, GT_PROBE_ASKED + GT_ASKED_SUB_DEVICES },
+	{ "zeDeviceGetProperties", GT_LEVELZERO, GT_PROBE_ASKED + GT_ASKED_DEVICE_NAME },
 	{ "cuCtxSetCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_SET },
 	{ "cuCtxPushCurrent", GT_CUDA, GT_PROBE_CONTEXTS + GT_CURRENT_PUSH },
 	{ "cuCtxPushCurrent_v2", GT_CUDA, GT_PROBE_CONTEXTS + 8 + GT_CURRENT_PUSH },
@@ -247,6 +251,19 @@ struct gt_probe_row gt_plan_asked(enum gt_probe_asked asked)
 		for (row.copies = 0; row.copies < GT_PROBE_COPIES; row.copies++)
 			row.copy[row.copies] =
 				(struct gt_probe_copy){ 3, (uint8_t)(8 * row.copies), 8 };
+		break;
+	case GT_ASKED_DEVICES:
+	case GT_ASKED_SUB_DEVICES:
+		row.handle[0] = row.array = 2;
+		row.array_count = 1;
+		row.array_after = 1;
+		break;
+	case GT_ASKED_DEVICE_NAME:
+		row.handle[0] = 1;
+		row.copy[row.copies++] = (struct gt_probe_copy){ 1, GT_ZE_PROPERTIES_TYPE, 4 };
+		for (uint8_t at = 0; at < GT_ZE_DEVICE_NAME; at += 8)
+			row.copy[row.copies++] =
+				(struct gt_probe_copy){ 1, GT_ZE_PROPERTIES_NAME + at, 8 };
 		break;
 	case GT_ASKED_COUNT: break;
 	}

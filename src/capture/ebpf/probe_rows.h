@@ -8,7 +8,7 @@
 #include "event/call.h"
 
 enum {
-	GT_PLAN_UNRECORDED = 10
+	GT_PLAN_UNRECORDED = 13
 }; /* functions of which something else matters: gt_plan_unrecorded */
 
 /* How an argument is reconstructed in the tool. */

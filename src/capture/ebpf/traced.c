@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "capture/ebpf/ze_devices.h"
 #include "trace/stacks.h"
 
 enum {
@@ -37,6 +38,7 @@ void gt_traced_free(struct gt_traced *p)
 		gt_writer_free(p->writer);
 	}
 	gt_modules_fini(&p->modules);
+	gt_ze_devices_free(p->ze_devices);
 	free(p->lanes);
 	gt_traced_stacks_fini(&p->stacks);
 	gt_traced_python_free(p->python);

@@ -3,6 +3,7 @@
 #include "capture/ebpf/traced.h"
 
 #include "capture/ebpf/probe_rows.h"
+#include "capture/ebpf/ze_devices.h"
 
 struct emission {
 	const struct gt_listener *listener;
@@ -42,6 +43,8 @@ static uint16_t inferred_place(const struct gt_call *call, enum gt_function_id r
 			gt_contexts_device(&p->contexts, row, replica->current, replica->words));
 	else if (gt_functions[row].api == GT_OPENCL)
 		place = gt_platforms_place(&p->platforms, replica->current);
+	else if (gt_functions[row].api == GT_LEVELZERO)
+		place = gt_ze_devices_place(p->ze_devices, p->places, call->function, call->argv);
 	if (place && p->writer && !(p->places_written >> place & 1)) {
 		const struct gt_place_entry *entry = gt_places_get(p->places, place);
 

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "capture/ebpf/ze_devices.h"
 
 enum {
 	DRAINS_MAX = 16,
@@ -180,6 +181,7 @@ static void take_call(void *context, const void *record, size_t size)
 	if (c->row >= GT_PROBE_ASKED && !c->unfinished) {
 		p = process_of(t, c->pid, c->start, c->exec, c->tid);
 		gt_platforms_take(&p->platforms, &t->places, c, gt_probe_call_array(c));
+		gt_ze_devices_take(&p->ze_devices, c, gt_probe_call_array(c));
 		return;
 	}
 	plan = gt_probes_plan(t->probes, c->row);

@@ -39,8 +39,9 @@ struct gt_traced {
 	struct gt_modules modules;
 	struct gt_contexts contexts;
 	struct gt_platforms platforms;
-	struct gt_places *places; /* of all processes */
-	uint64_t places_written;  /* to its trace: a bit for each */
+	struct gt_ze_devices *ze_devices; /* NULL: it has not asked for any */
+	struct gt_places *places;         /* of all processes */
+	uint64_t places_written;          /* to its trace: a bit for each */
 	struct gt_writer *writer; /* NULL: it has made no call yet, or nothing is recorded */
 	uint64_t lost;            /* calls or handles that are missing */
 	bool is_known;            /* its name and its modules have been read */

@@ -20,8 +20,19 @@ typedef struct {
 
 typedef ze_result_t gt_ze_getter(ze_api_version_t version, void *table);
 
-/* Asks the driver about new resources: sizes. */
+/* Asks the driver about new resources: sizes, devices. */
 extern const struct gt_call_door gt_ze_door;
+/* The device on which a call has created something; 0: none, or one that is not known. */
+uint16_t gt_ze_place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
+/* The driver's zeDeviceGetProperties; NULL until its table has been taken. */
+extern ze_result_t (*gt_ze_get_properties)(ze_device_handle_t device,
+					   ze_device_properties_t *properties);
+/*
+ * The program has listed the devices of a driver, or the sub-devices of a device, `whole`; else
+ * NULL. The driver is asked here for what they are, because programs that make calls on small
+ * stacks hardly list devices there.
+ */
+void gt_ze_devices_listed(const ze_device_handle_t *list, uint32_t count, ze_device_handle_t whole);
 /* Remembers the functions of a table with which we ask the driver; call before wrapping it. */
 void gt_ze_take_queries(const char *getter, ze_api_version_t version, void *const *functions);
 

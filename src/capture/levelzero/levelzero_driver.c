@@ -2,6 +2,7 @@
 /* levelzero_driver.c - what only the Level Zero driver knows of a resource. */
 #include <string.h>
 
+#include <level_zero/ze_ddi.h>
 #include <level_zero/zes_ddi.h>
 
 #include "api/levelzero_image.h"
@@ -22,6 +23,33 @@ static ze_result_t (*get_modules)(zes_device_handle_t device, uint32_t *count,
 static ze_result_t (*get_state)(zes_mem_handle_t module, zes_mem_state_t *state);
 
 enum { DRIVERS_MAX = 4, DEVICES_MAX = 16, MODULES_MAX = 16 };
+
+/*
+ * Lists the drivers; returns their number, which is asked for first: given more room than there are
+ * devices, Intel's driver leaves the rest of the list and its length as they are.
+ */
+static uint32_t list_drivers(ze_driver_handle_t list[DRIVERS_MAX])
+{
+	uint32_t count = 0;
+
+	if (!get_drivers || get_drivers(&count, NULL))
+		return 0;
+	if (count > DRIVERS_MAX)
+		count = DRIVERS_MAX;
+	return count && !get_drivers(&count, list) ? count : 0;
+}
+
+/* The same for the devices of a driver. */
+static uint32_t list_devices(ze_driver_handle_t driver, ze_device_handle_t list[DEVICES_MAX])
+{
+	uint32_t count = 0;
+
+	if (!get_devices || get_devices(driver, &count, NULL))
+		return 0;
+	if (count > DEVICES_MAX)
+		count = DEVICES_MAX;
+	return count && !get_devices(driver, &count, list) ? count : 0;
+}
 
 /* Adds the bytes used on one device; false when the driver does not know. */
 static bool add_used(ze_device_handle_t device, int64_t *used)
@@ -47,19 +75,17 @@ static int64_t device_memory_used(void)
 {
 	ze_driver_handle_t drivers[DRIVERS_MAX];
 	ze_device_handle_t devices[DEVICES_MAX];
-	uint32_t driver_count = DRIVERS_MAX;
+	uint32_t driver_count;
 	int64_t used = 0;
 	bool is_known = false;
 
-	if (!get_drivers || !get_devices || !get_modules || !get_state ||
-	    get_drivers(&driver_count, drivers))
+	if (!get_modules || !get_state)
 		return -1;
-	for (uint32_t d = 0; d < driver_count && d < DRIVERS_MAX; d++) {
-		uint32_t count = DEVICES_MAX;
+	driver_count = list_drivers(drivers);
+	for (uint32_t d = 0; d < driver_count; d++) {
+		uint32_t count = list_devices(drivers[d], devices);
 
-		if (get_devices(drivers[d], &count, devices))
-			continue;
-		for (uint32_t i = 0; i < count && i < DEVICES_MAX; i++)
+		for (uint32_t i = 0; i < count; i++)
 			is_known |= add_used(devices[i], &used);
 	}
 	return is_known ? used : -1;
@@ -75,10 +101,12 @@ static const struct query {
 	{ "zeGetImageExpProcAddrTable", 0, 2, &image_memory },
 	{ "zeGetDriverProcAddrTable", 0, 0, &get_drivers },
 	{ "zeGetDeviceProcAddrTable", 0, 0, &get_devices },
+	{ "zeGetDeviceProcAddrTable", 2, 0, &gt_ze_get_properties },
 	{ "zesGetDeviceProcAddrTable", 16, 0, &get_modules },
 	{ "zesGetMemoryProcAddrTable", 1, 0, &get_state },
 };
 
+_Static_assert(offsetof(ze_device_dditable_t, pfnGetProperties) == 2 * sizeof(void *), "slot");
 _Static_assert(offsetof(zes_device_dditable_t, pfnEnumMemoryModules) == 16 * sizeof(void *),
 	       "slot");
 _Static_assert(offsetof(zes_memory_dditable_t, pfnGetState) == sizeof(void *), "slot");
@@ -167,4 +195,4 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	return 0;
 }
 
-const struct gt_call_door gt_ze_door = { .size = size_of };
+const struct gt_call_door gt_ze_door = { .size = size_of, .place = gt_ze_place_of };

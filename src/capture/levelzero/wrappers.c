@@ -33,6 +33,42 @@ static ze_result_t wrap_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t d
 	return e;
 }
 
+static ze_result_t (*next_zeDeviceGet)(ze_driver_handle_t driver, uint32_t *count,
+				       ze_device_handle_t *list);
+static ze_result_t (*next_zeDeviceGetSubDevices)(ze_device_handle_t device, uint32_t *count,
+						 ze_device_handle_t *list);
+
+/*
+ * How many of a list are there: `room` as the program has it, and `have` as the driver says. Given
+ * more room than there are devices, Intel's driver leaves the list and its length as they are.
+ */
+static uint32_t listed(const uint32_t *room, uint32_t have)
+{
+	return *room < have ? *room : have;
+}
+
+static ze_result_t wrap_zeDeviceGet(ze_driver_handle_t driver, uint32_t *count,
+				    ze_device_handle_t *list)
+{
+	ze_result_t e = next_zeDeviceGet(driver, count, list);
+	uint32_t have = 0;
+
+	if (!e && count && list && !next_zeDeviceGet(driver, &have, NULL))
+		gt_ze_devices_listed(list, listed(count, have), NULL);
+	return e;
+}
+
+static ze_result_t wrap_zeDeviceGetSubDevices(ze_device_handle_t device, uint32_t *count,
+					      ze_device_handle_t *list)
+{
+	ze_result_t e = next_zeDeviceGetSubDevices(device, count, list);
+	uint32_t have = 0;
+
+	if (!e && count && list && !next_zeDeviceGetSubDevices(device, &have, NULL))
+		gt_ze_devices_listed(list, listed(count, have), device);
+	return e;
+}
+
 static const struct slot {
 	const char *table;
 	uint32_t index, minor;

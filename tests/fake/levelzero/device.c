@@ -10,14 +10,18 @@
 #include "tables.h"
 
 #define DEVICE_COUNT 2
+/* of the last device; their entries follow */
+#define SUB_DEVICE_COUNT 2
 
 struct thing {
 	const char *name;
 };
 
 static struct thing the_driver = { "gputrack test driver" };
-static struct thing devices[DEVICE_COUNT] = { { "gputrack test device 0" },
-					      { "gputrack test device 1" } };
+static struct thing devices[DEVICE_COUNT + SUB_DEVICE_COUNT] = { { "gputrack test device 0" },
+								 { "gputrack test device 1" },
+								 { "gputrack test device 1" },
+								 { "gputrack test device 1" } };
 
 /* the newest version that a loader asked for: what we claim to be */
 static _Atomic uint32_t api_version = ZE_MAKE_VERSION(1, 0);
@@ -52,7 +56,7 @@ ze_result_t device_check(ze_device_handle_t device)
 
 	if (!device)
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	for (int i = 0; i < DEVICE_COUNT; i++)
+	for (int i = 0; i < DEVICE_COUNT + SUB_DEVICE_COUNT; i++)
 		if (d == &devices[i])
 			return ZE_RESULT_SUCCESS;
 	return ZE_RESULT_ERROR_INVALID_ARGUMENT;
@@ -164,10 +168,13 @@ ze_result_t ZE_APICALL fake_zeDeviceGetSubDevices(ze_device_handle_t device, uin
 						  ze_device_handle_t *out)
 {
 	ENTER(zeDeviceGetSubDevices);
-	(void)out;
 	NEED(device_check(device));
 	NEED_POINTER(count);
-	*count = 0;
+	if (device_index(device) != DEVICE_COUNT - 1)
+		*count = 0;
+	else if (wants(count, SUB_DEVICE_COUNT, out))
+		for (uint32_t i = 0; i < *count; i++)
+			out[i] = (ze_device_handle_t)&devices[DEVICE_COUNT + i];
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -177,13 +184,19 @@ ze_result_t ZE_APICALL fake_zeDeviceGetProperties(ze_device_handle_t device,
 	ENTER(zeDeviceGetProperties);
 	NEED(device_check(device));
 	NEED_POINTER(p);
-	SET_PROPERTIES(p, .type = ZE_DEVICE_TYPE_GPU, .vendorId = 0x8086,
-		       .deviceId = 0x6700 + device_index(device), .coreClockRate = 1000,
-		       .maxMemAllocSize = 4ull << 30, .maxHardwareContexts = 1024,
-		       .numThreadsPerEU = 8, .physicalEUSimdWidth = 8, .numEUsPerSubslice = 8,
-		       .numSubslicesPerSlice = 8, .numSlices = 1, .timerResolution = 1,
-		       .timestampValidBits = 64, .kernelTimestampValidBits = 64,
-		       .uuid.id = { 'g', 't', (uint8_t)(1 + device_index(device)) });
+	SET_PROPERTIES(
+		p, .type = ZE_DEVICE_TYPE_GPU, .vendorId = 0x8086,
+		.deviceId = 0x6700 + device_index(device),
+		.flags =
+			device_index(device) < DEVICE_COUNT ? 0 : ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE,
+		.subdeviceId = device_index(device) < DEVICE_COUNT ?
+				       0 :
+				       device_index(device) - DEVICE_COUNT,
+		.coreClockRate = 1000, .maxMemAllocSize = 4ull << 30, .maxHardwareContexts = 1024,
+		.numThreadsPerEU = 8, .physicalEUSimdWidth = 8, .numEUsPerSubslice = 8,
+		.numSubslicesPerSlice = 8, .numSlices = 1, .timerResolution = 1,
+		.timestampValidBits = 64, .kernelTimestampValidBits = 64,
+		.uuid.id = { 'g', 't', (uint8_t)(1 + device_index(device)) });
 	strcpy(p->name, devices[device_index(device)].name);
 	return ZE_RESULT_SUCCESS;
 }
