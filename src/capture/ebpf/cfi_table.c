@@ -17,6 +17,7 @@ enum {
 	AUGMENTATION_MAX = 8,
 	INDEX_ENTRY = 8,
 	INDEX_HEAD_MAX = 32,
+	INDEX_WINDOW = 256, /* entries that are read at a time */
 	/* two signed 32-bit words per entry, relative to the index: what all linkers write */
 	INDEX_ENCODING = DW_EH_PE_datarel | DW_EH_PE_sdata4,
 };
@@ -27,7 +28,10 @@ struct function {
 
 struct gt_cfi_table {
 	const struct gt_image *image;
-	uint64_t index, count;      /* the file's index: offset, entries; 0: it has none */
+	uint64_t index, count; /* the file's index: offset, entries; 0: it has none */
+	int32_t (*window)[2];  /* entries of it from number window_at on */
+	uint64_t window_at, window_count;
+	bool reads_ahead;           /* entries are wanted one after the other */
 	struct function *functions; /* our index, by start */
 	size_t function_count, function_room;
 	uint8_t *section; /* .eh_frame, while it is held */
@@ -280,18 +284,36 @@ static void open_index(struct gt_cfi_table *t)
 		t->count = (s->size - address_of(&e)) / INDEX_ENTRY;
 }
 
+/* Reads as many entries of the file's index, from this one on. */
+static bool read_window(struct gt_cfi_table *t, uint64_t number, uint64_t most)
+{
+	uint64_t count = t->count - number < most ? t->count - number : most;
+
+	if (!t->window)
+		t->window = gt_alloc(INDEX_WINDOW * sizeof *t->window);
+	t->window_count = 0;
+	if (!read_at(t->image, t->index + number * INDEX_ENTRY, t->window, count * INDEX_ENTRY))
+		return false;
+	t->window_at = number;
+	t->window_count = count;
+	return true;
+}
+
 /* A function by its number, in the file's index or ours. */
-static bool function_at(const struct gt_cfi_table *t, uint64_t number, struct function *f)
+static bool function_at(struct gt_cfi_table *t, uint64_t number, struct function *f)
 {
 	uint64_t base = t->image->cfi_index.address;
-	int32_t words[2];
+	const int32_t *words;
 
 	if (!t->count) {
 		*f = t->functions[number];
 		return true;
 	}
-	if (!read_at(t->image, t->index + number * INDEX_ENTRY, words, sizeof words))
+	/* a file may be shorter than its index says */
+	if (number - t->window_at >= t->window_count &&
+	    !(t->reads_ahead && read_window(t, number, INDEX_WINDOW)) && !read_window(t, number, 1))
 		return false;
+	words = t->window[number - t->window_at];
 	*f = (struct function){ base + (uint64_t)(int64_t)words[0],
 				base + (uint64_t)(int64_t)words[1] };
 	return true;
@@ -303,7 +325,7 @@ static uint64_t function_total(const struct gt_cfi_table *t)
 }
 
 /* How many functions begin at or before the address. */
-static uint64_t search(const struct gt_cfi_table *t, uint64_t address)
+static uint64_t search(struct gt_cfi_table *t, uint64_t address)
 {
 	uint64_t low = 0, high = function_total(t);
 	struct function f;
@@ -405,15 +427,18 @@ void gt_cfi_table_free(struct gt_cfi_table *t)
 		return;
 	free(t->functions);
 	free(t->section);
+	free(t->window);
 	free(t);
 }
 
 bool gt_cfi_table_find(struct gt_cfi_table *t, struct gt_cfi_rule *rule, uint64_t address)
 {
 	struct finding f = { rule, address };
-	uint64_t number = search(t, address);
 	struct function found;
+	uint64_t number;
 
+	t->window_count = 0;
+	number = search(t, address);
 	return number && function_at(t, number - 1, &found) &&
 	       with_code(t, found.entry, find_rule, &f);
 }
@@ -449,12 +474,16 @@ void gt_cfi_table_rows(struct gt_cfi_table *t, uint64_t from, uint64_t to, gt_cf
 	uint64_t number = search(t, from), total = function_total(t);
 	struct function f;
 
+	t->reads_ahead = true;
 	for (number -= number > 0; number < total; number++) {
 		if (!function_at(t, number, &f) || f.start >= to)
 			break;
 		if (!with_code(t, f.entry, tell_rows, &telling))
 			each(context, f.start, NULL);
 	}
+	t->reads_ahead = false;
+	/* the file may change until the next time */
+	t->window_count = 0;
 }
 
 void gt_cfi_table_hold(struct gt_cfi_table *t, bool hold)
@@ -462,7 +491,10 @@ void gt_cfi_table_hold(struct gt_cfi_table *t, bool hold)
 	const struct gt_segment *s = &t->image->cfi;
 
 	free(t->section);
+	free(t->window);
 	t->section = NULL;
+	t->window = NULL;
+	t->window_count = 0;
 	if (!hold || !s->size || s->size > WALKED_BYTES_MAX)
 		return;
 	t->section = gt_alloc(s->size);

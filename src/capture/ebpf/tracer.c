@@ -67,9 +67,13 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 
 static void look_everywhere(struct gt_tracer *t)
 {
-	if (t->options.probes.everyone)
+	if (t->options.probes.everyone) {
+		gt_recorders_everywhere(&t->recorders);
 		gt_libraries_queue_all(&t->libraries);
+	}
 	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));) {
+		if (!t->options.probes.everyone)
+			gt_recorders_scan(&t->recorders, p->pid);
 		gt_libraries_queue(&t->libraries, p->pid);
 		p->modules.is_stale = true;
 	}
