@@ -163,6 +163,20 @@ def test_levelzero_events_match_those_of_the_door(case):
         [p for p in zip(door, kernel) if p[0] != p[1]][:5]
 
 
+def test_cuda_events_match_those_of_the_door(case):
+    """Every function of the table: events, owners, devices and stacks."""
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    env = {"LD_LIBRARY_PATH": f"{folder}:{case.build / 'tests/fake/gpu_memory'}", "FAKE_NVML_GPUS": "1"}
+    door, kernel = through_both(case, case.program("cuda_objects"), env)
+    assert len(door) > 100 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
+    door, kernel = ([(e.get("place"), [(f["function"], f["line"]) for f in e["stack"]]) for e in case.events(name)]
+                    for name in ("door.gt", "kernel.gt"))
+    assert door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:3]
+
+
 def test_every_cuda_function_in_the_table_is_seen(case):
     """The program prints its calls with their handles and sizes."""
     need_root(case)

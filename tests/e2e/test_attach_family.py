@@ -173,3 +173,34 @@ def test_a_summary_of_several_processes(case):
     assert re.search(rf"at 0x[0-9a-f]+, [^,]+ old, thread {big.pid} ", last), last
     for process in case.report("a.gt", "processes")["groups"]:
         assert process["uid"] == 0 and process["user"] == "root", process
+
+
+WAITING = """
+gputrack attach --all --api cuda -i 0 -o a.gt 2>told &
+tracer=$!
+until grep -q "gputrack: tracking" told; do sleep 0.01; done
+n=0
+while [ $n -lt 100 ] && ! ls a.gt/*.trace >/dev/null 2>&1; do
+	"$0" "$1" one
+	sleep 0.05
+	n=$((n + 1))
+done
+kill -INT $tracer
+wait $tracer
+"""
+
+
+def test_all_waits_for_the_first_process_with_a_library(case):
+    """Among processes of its own, so that no other test has one."""
+    need_root(case)
+    driver = case.build / "tests/fake/cuda/libcuda.so.1"
+    alone = ("unshare", "--pid", "--fork", "--mount-proc")
+    if not driver.exists() or case.run(*alone, "true").status:
+        case.skip("no stand-in CUDA driver, or no namespace to be had")
+    case.path("late").mkdir()
+    library = shutil.copy(driver, case.path("late") / "libcuda.so.1")
+    done = case.run(*alone, "sh", "-c", WAITING, case.program("brief"), library)
+    told = case.path("told").read_text()
+    assert done.status == 0, (done.status, told)
+    assert "none of all processes has loaded libcuda.so yet: waiting for one" in told, told
+    assert [e for e in case.events("a.gt") if e["function"] == "cuMemAlloc_v2"], told

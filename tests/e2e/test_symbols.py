@@ -330,7 +330,8 @@ def test_go_that_calls_c_has_its_own_lines(case):
     for name, (command, *how) in ways.items():
         done = case.gputrack(command, "-q", "-o", name, *how, "./app", env=case.pocl())
         assert done.status == 0, done.err
-    found = [[[frame["function"] for frame in e["stack"]] for e in case.events(name)] for name in ways]
+    found = [[(e["function"], e["effect"], e["kind"], e["outcome"], e.get("bytes"),
+               [(frame["function"], frame["line"]) for frame in e["stack"]]) for e in case.events(name)] for name in ways]
     assert found[0] == found[-1], found
     stacks = {group["bytes"]: [frame["function"] for frame in group["stack"]]
               for group in case.report("go.gt", "leakage")["groups"] if group["kind"] == "buffer"}
