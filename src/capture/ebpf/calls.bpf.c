@@ -184,7 +184,7 @@ static __always_inline void fill_in(struct task_struct *task, struct thread *t,
 static __always_inline void note_callback(uint32_t pid)
 {
 	struct gt_probe_target fresh = { .has_callbacks = 1 };
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+	struct gt_probe_target *t = target_of(pid);
 
 	if (t)
 		t->has_callbacks = 1;
@@ -192,18 +192,11 @@ static __always_inline void note_callback(uint32_t pid)
 		bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY);
 }
 
-static __always_inline bool has_callbacks(uint32_t pid)
-{
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
-
-	return t && t->has_callbacks;
-}
-
 /* A door of ours lies under a loader: from now on its calls end in gt_tap_call. */
 static __always_inline void note_doors(struct pt_regs *ctx, uint32_t pid)
 {
 	struct gt_probe_target fresh = { .doors = REGISTER_SECOND(ctx) };
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+	struct gt_probe_target *t = target_of(pid);
 
 	if (REGISTER_ARGUMENT(ctx) != table)
 		return;
@@ -211,13 +204,6 @@ static __always_inline void note_doors(struct pt_regs *ctx, uint32_t pid)
 		t->doors = REGISTER_SECOND(ctx);
 	else
 		bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY);
-}
-
-static __always_inline uint32_t doors_of(uint32_t pid)
-{
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
-
-	return t ? t->doors : 0;
 }
 
 /* A call that is tapped has come to the door. */
@@ -258,10 +244,17 @@ static __always_inline int entered(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth, dropped = 0;
 	const struct gt_probe_row *row;
+	struct gt_probe_target *target = NULL;
 	struct pending *p;
 	struct thread *t;
 
-	if (!is_wanted(pid))
+	if (!pid || pid == own_pid || off)
+		return 1;
+	row = bpf_map_lookup_elem(&rows, &id);
+	/* once for all that is asked of it */
+	if (!everyone || selects || (row && row->door))
+		target = target_of(pid);
+	if ((!everyone || selects) && !is_target_wanted(target))
 		return 1;
 	if (id >= GT_PROBE_PYTHON) {
 		meet_python(ctx, pid, id - GT_PROBE_PYTHON);
@@ -279,7 +272,6 @@ static __always_inline int entered(struct pt_regs *ctx)
 		note_callback(pid);
 		return 1;
 	}
-	row = bpf_map_lookup_elem(&rows, &id);
 	if (!row && id < GT_PROBE_ROWS)
 		return 1;
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -322,14 +314,14 @@ static __always_inline int entered(struct pt_regs *ctx)
 	p->begun_ns = bpf_ktime_get_ns();
 	/* the probe of the return replaces it on the stack */
 	p->caller = frames_max ? return_address_of(ctx) : 0;
-	if (row->may_call_back && has_callbacks(pid)) {
+	if (row->may_call_back && target && target->has_callbacks) {
 		hand_over_begun(ctx, task, t, p);
 		return 1;
 	}
 	if (row->array != GT_PROBE_NONE && !row->array_after)
 		keep_array(t, row, p, depth);
 	t->depth = depth + 1;
-	if (!row->door || !(doors_of(pid) & row->door))
+	if (!target || !(target->doors & row->door))
 		return 0;
 	p->is_tapped = 1;
 	return 1;
@@ -395,7 +387,7 @@ static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
 		}
 	}
-	if (has_python)
+	if (has_python && pythons_known)
 		send_python_stack(p->begun_ns);
 	if (is_tap && frames_max) {
 		caller = return_address_of(ctx);
@@ -436,7 +428,7 @@ int call_session(struct pt_regs *ctx)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	struct gt_probe_target fresh = { 0 };
+	struct gt_probe_target fresh = { 0 }, *of_parent;
 	struct gt_probe_event *e;
 	uint32_t pid;
 
@@ -444,8 +436,9 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	    (no_children && !everyone))
 		return 0;
 	pid = number_of(child);
-	fresh.has_callbacks = has_callbacks(process_of(parent));
-	fresh.doors = doors_of(process_of(parent));
+	of_parent = target_of(process_of(parent));
+	fresh.has_callbacks = of_parent && of_parent->has_callbacks;
+	fresh.doors = of_parent ? of_parent->doors : 0;
 	if ((!everyone || fresh.has_callbacks || fresh.doors) && pid &&
 	    bpf_map_update_elem(&targets, &pid, &fresh, BPF_ANY))
 		__sync_fetch_and_add(&news_lost, 1);

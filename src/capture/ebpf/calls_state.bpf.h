@@ -280,14 +280,21 @@ static __always_inline struct gt_probe_event *news_of(struct task_struct *task, 
 	return e;
 }
 
+/* NULL: nothing is known of the process. */
+static __always_inline struct gt_probe_target *target_of(uint32_t pid)
+{
+	return bpf_map_lookup_elem(&targets, &pid);
+}
+
+/* `target`: of the process; looked at only if it matters. */
+static __always_inline bool is_target_wanted(const struct gt_probe_target *target)
+{
+	return target ? !target->is_ignored : everyone;
+}
+
 static __always_inline bool is_wanted(uint32_t pid)
 {
-	struct gt_probe_target *target;
-
 	if (!pid || pid == own_pid || off)
 		return false;
-	if (everyone && !selects)
-		return true;
-	target = bpf_map_lookup_elem(&targets, &pid);
-	return target ? !target->is_ignored : everyone;
+	return (everyone && !selects) || is_target_wanted(target_of(pid));
 }

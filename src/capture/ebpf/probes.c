@@ -393,6 +393,7 @@ void gt_probes_python(struct gt_probes *p, uint32_t pid, const struct gt_probe_p
 {
 	/* where there is no room, its frames are the interpreter's own */
 	bpf_map_update_elem(bpf_map__fd(p->skeleton->maps.pythons), &pid, row, BPF_ANY);
+	__atomic_store_n(&p->skeleton->bss->pythons_known, 1, __ATOMIC_RELEASE);
 }
 
 void gt_probes_python_entry(struct gt_probes *p, uint32_t number,

@@ -35,6 +35,8 @@ struct {
 	__type(value, struct gt_probe_python);
 } pythons SEC(".maps");
 
+uint32_t pythons_known; /* 1: `pythons` has had an entry */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GT_PROBE_PYTHON_ENTRIES);
@@ -504,6 +506,7 @@ static __always_inline void meet_python(struct pt_regs *ctx, uint32_t pid, uint3
 	python.runtime += REGISTER_ADDRESS(ctx) - e->function;
 	python.code_type += REGISTER_ADDRESS(ctx) - e->function;
 	bpf_map_update_elem(&pythons, &pid, &python, BPF_NOEXIST);
+	pythons_known = 1;
 }
 
 /* A child has its parent's Python, at the same addresses. */
