@@ -147,14 +147,16 @@ def test_a_driver_linked_into_the_program_is_recognised_and_probed(case):
 
 
 def test_a_driver_under_another_name(case):
-    """It is named by --driver; its API is found by its functions, or given."""
+    """It is named by --driver, or --library; its API is found by its functions, or given."""
     need_root(case)
     copy = copy_of_driver(case, "bundled")
     other = case.path("bundled") / "libcuda-bundled.so"
     os.rename(copy, other)
-    for option in str(other), f"{other}=cuda":
+    for option, value in (("--driver", str(other)), ("--driver", f"{other}=cuda"), ("--library", str(other)),
+                          ("--library", f"{other}=cuda")):
         target = Target(case, library=str(other))
-        attached = Attached(case, "-p", target.pid, "--driver", option)
+        # and other patterns of --library stay what they are, a file's too
+        attached = Attached(case, "-p", target.pid, option, value, "--library", "/bin/true", "--library", "libc*")
         assert "waiting" not in attached.head, attached.head
         target.tell("a 66")
         assert attached.stop() == 0, attached.err
@@ -188,3 +190,29 @@ def test_scripts_hear_when_recording_begins(case):
         held[unwind] = int(re.search(r"bursts of about ([\d,]+) calls", attached.head).group(1).replace(",", ""))
     target.end()
     assert held["fp"] > held["dwarf"] > 1000, held
+
+
+HIDDEN_LOADER = """
+import ctypes, sys
+driver = ctypes.CDLL(sys.argv[1])
+print("ready", flush=True)
+input()
+"""
+
+
+def test_a_driver_whose_loader_cannot_be_seen(case):
+    """As in a program without symbols that has the loader linked into it: the driver says that there must be one."""
+    need_root(case)
+    driver = case.build / "tests/fake/opencl/libcl_fake.so"
+    if not driver.exists():
+        case.skip("the stand-in OpenCL driver is not built")
+    named = shutil.copy(driver, case.path("libpocl.so.2"))
+    program = case.start(sys.executable, "-c", HIDDEN_LOADER, named, bufsize=0)
+    assert read_line(program.stdout) == "ready\n"
+    why = f"process {program.pid} has loaded {named}, a driver of OpenCL, but not libOpenCL.so"
+    attached = Attached(case, "-p", program.pid)
+    assert attached.stop() == 24, attached.err
+    assert why in attached.head and f"nothing was tracked: {why}" in attached.err, (attached.head, attached.err)
+    attached = Attached(case, "-p", program.pid, "--api", "cuda")
+    assert attached.stop() == 24 and "libpocl" not in attached.head + attached.err, attached.err
+    program.communicate(b"\n", timeout=60)

@@ -400,7 +400,8 @@ static int check(struct gt_agent *a)
 	if (!s->certificate != !s->key)
 		return gt_syntax_wrong(&gt_agent_syntax,
 				       "--tls-cert and --tls-key need each other");
-	return gt_targets_parse(&a->targets, &gt_agent_syntax, &a->settings.targets);
+	return gt_targets_parse(&a->targets, &gt_agent_syntax, &a->settings.targets,
+				&a->settings.own.library);
 }
 
 /* Runs the installed program, which may be a newer one, with the same arguments and pid. */

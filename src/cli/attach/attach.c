@@ -172,7 +172,7 @@ static int check(struct attach *a, int argc, char **argv, int first)
 	bool selects = gt_selection_is_given(&s->targets.selection);
 	int modes = (s->targets.pids.count > 0) + s->command + (s->all || selects), status;
 
-	status = gt_targets_parse(&a->targets, &gt_attach_syntax, &s->targets);
+	status = gt_targets_parse(&a->targets, &gt_attach_syntax, &s->targets, &s->own.library);
 	a->targets.everyone = s->all || selects;
 	if (status)
 		return status;

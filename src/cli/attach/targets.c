@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +17,9 @@
 #include "base/mem.h"
 #include "base/print.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "capture/ebpf/mappings.h"
+#include "capture/ebpf/points.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "cli/nvml.h"
@@ -60,13 +65,14 @@ static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const
 }
 
 int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
-		     struct gt_targets_settings *settings)
+		     struct gt_targets_settings *settings, const struct gt_texts *library)
 {
 	struct gt_selection *selection = &settings->selection;
 	int status = gt_selection_parse(selection, syntax);
 
 	t->selection = selection;
 	t->drivers = &settings->drivers;
+	t->library = library;
 	t->pools = (enum gt_pools_wanted)settings->pools;
 	for (size_t i = 0; i < settings->pids.count && !status; i++)
 		status = parse_pids(t, syntax, settings->pids.items[i]);
@@ -252,20 +258,50 @@ static int scan_targets(struct gt_targets *t, struct gt_tracer *tracer, struct g
 	return mapped;
 }
 
-/* Probes the files that were named: FILE or FILE=API. */
+/* FILE or FILE=API; returns the API, or -1. The caller frees the path. */
+static int split_driver(const char *text, char **path)
+{
+	char *end;
+	int api = GT_API_COUNT;
+
+	*path = gt_strdup(text);
+	end = strrchr(*path, '=');
+	while (end && --api >= 0 && strcmp(end + 1, gt_api_keys[api]))
+		;
+	if (!end || api < 0)
+		return -1;
+	*end = '\0';
+	return api;
+}
+
+/* True if --library names a file that defines functions of an API, and not only a pattern. */
+static bool is_driver(const char *path)
+{
+	int fd = strchr(path, '/') ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		  gt_points_api(fd, (uint64_t)st.st_size) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Probes the files that were named. */
 static int probe_drivers(const struct gt_targets *t, struct gt_libraries *l, struct gt_error *error)
 {
+	size_t count = t->drivers->count + (t->library ? t->library->count : 0);
 	int e = 0;
 
-	for (size_t i = 0; i < t->drivers->count && !e; i++) {
-		char *path = gt_strdup(t->drivers->items[i]), *end = strrchr(path, '=');
-		int api = GT_API_COUNT;
+	for (size_t i = 0; i < count && !e; i++) {
+		bool is_named = i < t->drivers->count;
+		char *path;
+		int api = split_driver(is_named ? t->drivers->items[i] :
+						  t->library->items[i - t->drivers->count],
+				       &path);
 
-		while (end && --api >= 0 && strcmp(end + 1, gt_api_keys[api]))
-			;
-		if (end && api >= 0)
-			*end = '\0';
-		e = gt_libraries_name(l, path, end ? api : -1, error);
+		if (is_named || api >= 0 || is_driver(path))
+			e = gt_libraries_name(l, path, api, error);
 		free(path);
 	}
 	return e;
@@ -335,15 +371,74 @@ int gt_targets_status(int error)
 	return error == GT_TARGETS_UNTRACKED ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
 }
 
+/* Drivers that programs reach through a loader. */
+static const struct {
+	const char *name;
+	enum gt_api api;
+} drivers_below[] = {
+	{ "libze_intel_gpu.so", GT_LEVELZERO },
+	{ "libze_intel_npu.so", GT_LEVELZERO },
+	{ "libze_intel_vpu.so", GT_LEVELZERO },
+	{ "libigdrcl.so", GT_OPENCL },
+	{ "libpocl.so", GT_OPENCL },
+	{ "libnvidia-opencl.so", GT_OPENCL },
+	{ "libamdocl64.so", GT_OPENCL },
+	{ "libintelocl.so", GT_OPENCL },
+	{ "libRusticlOpenCL.so", GT_OPENCL },
+};
+
+static const char *find_driver_below(const struct gt_targets *t, const struct gt_mappings *maps,
+				     enum gt_api *api)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		for (size_t k = 0; k < sizeof drivers_below / sizeof *drivers_below; k++)
+			if (maps->list[i].is_code &&
+			    gt_text_begins(gt_path_name(maps->list[i].path),
+					   drivers_below[k].name) &&
+			    (!t->some_apis || t->wanted[drivers_below[k].api])) {
+				*api = drivers_below[k].api;
+				return maps->list[i].path;
+			}
+	return NULL;
+}
+
+/*
+ * Explains, in `text`, processes that use a driver while no loader of its API can be seen: it has
+ * another name, or is linked into a program without symbols. False: there are none.
+ */
+static bool explain_hidden_loader(const struct gt_targets *t, char *text, size_t size)
+{
+	const char *path = NULL;
+	enum gt_api api;
+
+	for (size_t i = 0; i < t->family_count && !path; i++) {
+		struct gt_mappings maps;
+
+		if (gt_mappings_read(&maps, t->family[i]))
+			continue;
+		path = find_driver_below(t, &maps, &api);
+		if (path)
+			snprintf(text, size,
+				 "process %u has loaded %.200s, a driver of %s, but not %s: the "
+				 "loader has another name, or is linked into the program; name "
+				 "its file with --driver",
+				 t->family[i], path, gt_api_names[api], gt_api_libraries[api]);
+		gt_mappings_fini(&maps);
+	}
+	return path;
+}
+
 void gt_targets_tell_untracked(const struct gt_targets *t, struct gt_tracer *tracer)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(tracer);
-	char names[128], who[128];
+	char names[128], who[128], why[600];
 
 	name_libraries(t, names, sizeof names);
 	gt_targets_name(t, who, sizeof who);
 	if (*l->refusal.text)
 		gt_tell("nothing was tracked: %s", l->refusal.text);
+	else if (explain_hidden_loader(t, why, sizeof why))
+		gt_tell("nothing was tracked: %s", why);
 	else if (t->everyone)
 		gt_tell("nothing was tracked: none of %s loaded %s meanwhile", who, names);
 	else
@@ -354,10 +449,12 @@ void gt_targets_tell_untracked(const struct gt_targets *t, struct gt_tracer *tra
 
 void gt_targets_tell_waiting(const struct gt_targets *t, struct gt_tracer *tracer)
 {
-	char names[128], who[128];
+	char names[128], who[128], why[600];
 
 	if (gt_tracer_has_library(tracer))
 		return;
+	if (explain_hidden_loader(t, why, sizeof why))
+		gt_tell("%s", why);
 	name_libraries(t, names, sizeof names);
 	gt_targets_name(t, who, sizeof who);
 	if (t->everyone)

@@ -37,7 +37,7 @@ struct gt_targets_settings {
 		  .help = "a driver or loader under another name (libcuda-bundled.so), or a "      \
 			  "program "                                                               \
 			  "into which one is linked; the API is found by its functions; may be "   \
-			  "repeated" },                                                            \
+			  "repeated; --library FILE[=API] is the same if FILE is one" },           \
 		{ .name = "api",                                                                   \
 		  .type = GT_OPTION_TEXTS,                                                         \
 		  .argument = "API",                                                               \
@@ -62,13 +62,17 @@ struct gt_targets {
 	uint32_t *family; /* the processes, and their children that ran when we attached */
 	size_t family_count, family_room;
 	const struct gt_texts *drivers; /* as typed */
+	const struct gt_texts *library; /* of --library: a driver's file too, or patterns */
 	bool wanted[GT_API_COUNT], some_apis;
 	enum gt_pools_wanted pools;
 };
 
-/* From what was typed, which is borrowed. 0, or the exit status after a message. */
+/*
+ * From what was typed, which is borrowed; `library`: the texts of --library. 0, or the exit status
+ * after a message.
+ */
 int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
-		     struct gt_targets_settings *settings);
+		     struct gt_targets_settings *settings, const struct gt_texts *library);
 void gt_targets_settings_fini(struct gt_targets_settings *settings);
 /* Sets who is followed. */
 void gt_targets_configure(const struct gt_targets *t, struct gt_tracer_options *how);

@@ -240,7 +240,7 @@ int gt_cmd_top(int argc, char **argv)
 				     "phases are not known from outside the process; record it "
 				     "with `gputrack run`, then `gputrack report --by phase`");
 	if (first >= 0 && !status)
-		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.targets);
+		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.targets, &s.own.library);
 	if (first >= 0 && !status)
 		status = run(t);
 	gt_targets_settings_fini(&s.targets);
