@@ -200,15 +200,20 @@ void gt_heap_push(struct gt_heap *h, uint64_t key, uint32_t item)
 		swap(&h->items[i], &h->items[(i - 1) / 2]);
 }
 
+/* Moves the first item down to where it belongs. */
 static void sift_down(struct gt_heap *h)
 {
-	for (size_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
-		if (child + 1 < h->count && item_before(&h->items[child + 1], &h->items[child]))
+	struct gt_heap_item *items = h->items, moved = items[0];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
+		if (child + 1 < h->count && item_before(&items[child + 1], &items[child]))
 			child++;
-		if (!item_before(&h->items[child], &h->items[i]))
-			return;
-		swap(&h->items[i], &h->items[child]);
+		if (!item_before(&items[child], &moved))
+			break;
+		items[i] = items[child];
 	}
+	items[i] = moved;
 }
 
 void gt_heap_rekey(struct gt_heap *h, uint64_t key)

@@ -70,12 +70,10 @@ char *gt_strndup(const char *text, size_t size)
 	return gt_memory_check(strndup(text, size));
 }
 
-void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes)
+void *gt_reach_on(void *array, size_t *count, size_t index, size_t element_bytes)
 {
 	size_t wanted = *count ? *count : 16;
 
-	if (index < *count)
-		return array;
 	/* not twice as many: all of them are touched */
 	while (wanted <= index)
 		wanted += wanted / 2;

@@ -28,7 +28,11 @@ void gt_memstream_close(FILE *stream);
 /* Grows an array with zeroed elements until it contains `index`; `count` is its length. */
 #define GT_REACH(array, count, index)                                                              \
 	((array) = gt_reach((array), &(count), (index), sizeof *(array)))
-void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes);
+void *gt_reach_on(void *array, size_t *count, size_t index, size_t element_bytes);
+static inline void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes)
+{
+	return index < *count ? array : gt_reach_on(array, count, index, element_bytes);
+}
 
 /* Makes room for one more element; the caller then writes array[used++]. */
 #define GT_GROW(array, used, capacity)                                                             \

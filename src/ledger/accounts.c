@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
+static inline struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
@@ -29,7 +29,7 @@ static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
  * A new peak only increments the epoch. A site saves what it held at the last peak when it first
  * changes after it, so a peak costs the same however many sites there are.
  */
-static void save_peak(struct gt_ledger *l, struct gt_site *site)
+static inline void save_peak(struct gt_ledger *l, struct gt_site *site)
 {
 	if (site->epoch == l->epoch)
 		return;
@@ -38,7 +38,7 @@ static void save_peak(struct gt_ledger *l, struct gt_site *site)
 	site->epoch = l->epoch;
 }
 
-static struct gt_process_bytes *held_by(struct gt_ledger *l, uint32_t process)
+static inline struct gt_process_bytes *held_by(struct gt_ledger *l, uint32_t process)
 {
 	struct gt_ledger_private *p = l->private;
 
@@ -47,7 +47,7 @@ static struct gt_process_bytes *held_by(struct gt_ledger *l, uint32_t process)
 }
 
 /* Adds bytes of an entry; subtracts them if they wrap around. */
-static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
+static inline void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
 {
 	struct gt_process_bytes *held = held_by(l, e->process);
 
@@ -66,7 +66,7 @@ static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t by
 	}
 }
 
-static void touch(struct gt_ledger *l, const struct gt_site *site)
+static inline void touch(struct gt_ledger *l, const struct gt_site *site)
 {
 	uint32_t index = (uint32_t)(site - l->sites);
 
@@ -120,8 +120,8 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
 }
 
 /* Counts an entry among the living; `since_ns`: when it was born or brought back. */
-static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
-			uint64_t since_ns)
+static inline void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
+			       uint64_t since_ns)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];

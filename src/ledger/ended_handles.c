@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { ENDED_MAX = 1 << 16 };
+enum { ENDED_MAX = GT_ENDED_MAX };
 
 void gt_ended_handles_fini(struct gt_ended_handles *ended)
 {
@@ -51,20 +51,6 @@ const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handle
 {
 	return find(ended, process, (enum gt_kind)gt_functions[event->function].kind,
 		    event->handle);
-}
-
-void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, const struct gt_event *event,
-			       uint32_t process)
-{
-	enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
-	uint64_t hash = gt_handle_hash((uint16_t)process, kind, event->handle);
-	uint32_t index;
-
-	if (!ended->list)
-		return;
-	index = ended->heads[hash % ENDED_MAX];
-	if (index)
-		__builtin_prefetch(&ended->list[index - 1], 1);
 }
 
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,

@@ -16,9 +16,11 @@ struct gt_ended_handle {
 	uint32_t next; /* in its hash chain: index + 1 */
 };
 
+enum { GT_ENDED_MAX = 1 << 16 };
+
 /*
- * The latest 65,536 ended handles. Zeroed is empty. The hash table is its own because it forgets: a
- * new handle takes the place of the oldest in the ring.
+ * The latest GT_ENDED_MAX ended handles. Zeroed is empty. The hash table is its own because it
+ * forgets: a new handle takes the place of the oldest in the ring.
  */
 struct gt_ended_handles {
 	struct gt_ended_handle *list; /* a ring */
@@ -30,9 +32,23 @@ void gt_ended_handles_fini(struct gt_ended_handles *ended);
 /* The event has ended the entry. */
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
 			  const struct gt_event *event);
-/* Begins to fetch what it takes to add or find the handle that an event names. */
-void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, const struct gt_event *event,
-			       uint32_t process);
+/* Begin to fetch what it takes to add or find a handle by its hash; first the one, then the other.
+ */
+GT_PREFETCHES void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, uint64_t hash)
+{
+	if (ended->list)
+		__builtin_prefetch(&ended->heads[hash % GT_ENDED_MAX], 1);
+}
+
+GT_PREFETCHES void gt_ended_handles_prefetch_handle(const struct gt_ended_handles *ended,
+						    uint64_t hash)
+{
+	uint32_t index = ended->list ? ended->heads[hash % GT_ENDED_MAX] : 0;
+
+	if (index)
+		__builtin_prefetch(&ended->list[index - 1], 1);
+}
+
 /* The latest lifetime of the handle that an event names; NULL: unknown, or long ago. */
 const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handles *ended,
 						    const struct gt_event *event, uint32_t process);

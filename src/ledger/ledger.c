@@ -137,16 +137,20 @@ static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 {
 	const struct applied *a = context;
 	struct gt_ledger *l = a->ledger;
+	struct gt_ledger_private *p = l->private;
 	const struct gt_live_observer *f = l->observer;
 	struct gt_entry *e = gt_live_at(&l->live, slot);
 
-	gt_references_born(&l->private->references, &l->live, e, slot);
-	gt_addresses_born(&l->private->addresses, e);
-	if (l->private->extents.is_built)
+	if (p->references.holder_size || p->references.revived_size || gt_entry_holds(e))
+		gt_references_born(&p->references, &l->live, e, slot);
+	if (p->addresses.is_built)
+		gt_addresses_born(&p->addresses, e);
+	if (p->extents.is_built) {
 		gt_account_recognise(l, e);
-	gt_extents_born(&l->private->extents, &l->live, e);
+		gt_extents_born(&p->extents, &l->live, e);
+	}
 	if (gt_entry_is_pooled(e))
-		gt_extents_block_born(&l->private->extents, &l->live, e, gt_account_move, l);
+		gt_extents_block_born(&p->extents, &l->live, e, gt_account_move, l);
 	set_phase(l, slot, a->event->phase);
 	gt_account_birth(l, e);
 	if (f)
@@ -157,19 +161,23 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 {
 	const struct applied *a = context;
 	struct gt_ledger *l = a->ledger;
+	struct gt_ledger_private *p = l->private;
 
-	gt_references_ended(&l->private->references, &l->live, e);
-	gt_addresses_ended(&l->private->addresses, e);
-	gt_extents_ended(&l->private->extents, e);
+	if (gt_entry_holds(e))
+		gt_references_ended(&p->references, &l->live, e);
+	if (p->addresses.is_built)
+		gt_addresses_ended(&p->addresses, e);
+	if (p->extents.is_built)
+		gt_extents_ended(&p->extents, e);
 	gt_account_end(l, e);
 	if (gt_entry_is_pooled(e))
-		gt_extents_block_ended(&l->private->extents, &l->live, e, gt_account_move, l);
+		gt_extents_block_ended(&p->extents, &l->live, e, gt_account_move, l);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
 		/* a call that ends several ranges names the sum of their sizes */
 		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
 			l->size_mismatches += a->event->size && a->event->size != e->size;
-		gt_ended_handles_add(&l->private->misuse.ended, e, a->event);
+		gt_ended_handles_add(&p->misuse.ended, e, a->event);
 		break;
 	case GT_ENDED_BY_HOLDER: /* already remembered, at the program's own release */ break;
 	case GT_ENDED_BY_CREATION: l->replaced++; break;
@@ -309,7 +317,9 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	change = gt_references_lack(&l->private->references, &l->live, event, (uint16_t)process) ?
+	change = l->private->references.holder_size &&
+				 gt_references_lack(&l->private->references, &l->live, event,
+						    (uint16_t)process) ?
 			 GT_CHANGE_UNKNOWN :
 			 gt_live_apply_all(&l->live, event, (uint16_t)process, &observer, &entry);
 	if ((change == GT_CHANGE_NONE || change == GT_CHANGE_UNKNOWN) &&
@@ -343,14 +353,16 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		end_abandoned(l, process, &observer);
 }
 
-void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+/* What the first round has led to. */
+GT_PREFETCHES void prefetch_rest(const struct gt_ledger *l, const struct gt_event *event,
+				 uint64_t hash)
 {
 	const struct gt_ledger_private *p = l->private;
 	uint32_t site;
 
-	gt_live_prefetch(&l->live, event, (uint16_t)process);
 	if (gt_function_ends(&gt_functions[event->function])) {
-		gt_ended_handles_prefetch(&p->misuse.ended, event, process);
+		gt_live_prefetch_entry(&l->live, hash);
+		gt_ended_handles_prefetch_handle(&p->misuse.ended, hash);
 		return;
 	}
 	site = event->stack < p->site_of_size ? p->site_of[event->stack] : 0;
@@ -358,6 +370,22 @@ void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *event,
 		__builtin_prefetch(&l->sites[site - 1], 1);
 		__builtin_prefetch((const char *)&l->sites[site] - 1, 1);
 	}
+}
+
+void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
+			const uint32_t *processes, size_t count)
+{
+	uint64_t hashes[GT_LEDGER_AHEAD];
+
+	count = count < GT_LEDGER_AHEAD ? count : GT_LEDGER_AHEAD;
+	for (size_t i = 0; i < count; i++) {
+		hashes[i] = gt_event_hash(&events[i], processes[i]);
+		gt_live_prefetch(&l->live, hashes[i]);
+		if (gt_function_ends(&gt_functions[events[i].function]))
+			gt_ended_handles_prefetch(&l->private->misuse.ended, hashes[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		prefetch_rest(l, &events[i], hashes[i]);
 }
 
 struct orphans {

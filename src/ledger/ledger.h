@@ -179,9 +179,13 @@ void gt_ledger_forget_sites(struct gt_ledger *l);
 /* The same, but these sites stay, with new numbers: in this order, from 0. */
 void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t count);
 
+/* So many events are worth fetching for before the first of them is applied. */
+enum { GT_LEDGER_AHEAD = 32 };
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
-/* Begins to fetch what it takes to apply the event; changes nothing. */
-void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *event, uint32_t process);
+/* Begins to fetch what it takes to apply these events; changes nothing. */
+void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
+			const uint32_t *processes, size_t count);
 /* The process has ended: its memory is free, and what it left alive stays as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
 /* Adds a value measured independently of calls. */

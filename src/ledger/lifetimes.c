@@ -56,7 +56,7 @@ static void take_along(struct gt_live *l, const struct gt_live_observer *f,
 /* Each holder counts as a reference. */
 static void take_hold(struct gt_live *l, const struct gt_entry *entry)
 {
-	struct gt_entry *held = gt_live_held_by(l, entry);
+	struct gt_entry *held = gt_entry_holds(entry) ? gt_live_held_by(l, entry) : NULL;
 
 	if (held)
 		held->refs++;
@@ -64,7 +64,7 @@ static void take_hold(struct gt_live *l, const struct gt_entry *entry)
 
 static void let_go(struct gt_live *l, const struct gt_live_observer *f, const struct gt_entry *gone)
 {
-	struct gt_entry *held = gt_live_held_by(l, gone), copy;
+	struct gt_entry *held = gt_entry_holds(gone) ? gt_live_held_by(l, gone) : NULL, copy;
 
 	if (!held || --held->refs)
 		return;
@@ -265,7 +265,7 @@ bool gt_references_lack(const struct gt_references *r, const struct gt_live *l,
 	const struct gt_function *fn = &gt_functions[event->function];
 	const struct gt_entry *entry;
 
-	if (!r->holder_size || event->failed || event->unfinished || !gt_function_ends(fn))
+	if (event->failed || event->unfinished || !gt_function_ends(fn))
 		return false;
 	entry = gt_live_find(l, process, (enum gt_kind)fn->kind, event->handle);
 	return entry && !gt_references_own(r, l, entry);

@@ -9,28 +9,27 @@
 #include "base/table_memory.h"
 
 enum {
-	CHUNK = 64,
+	CHUNK = GT_LIVE_CHUNK,
 	FIRST_INDEX = 64,
-	BATCH = 16,         /* chunks that are allocated together, once there are as many */
-	BATCH_PART = 32,    /* or this part of all chunks, once that is more */
-	AHEAD = 16,         /* positions of the index that are fetched before they are needed */
-	IN_CACHE = 1 << 18, /* an index up to this size is in the processor's cache anyway */
+	BATCH = 16,      /* chunks that are allocated together, once there are as many */
+	BATCH_PART = 32, /* or this part of all chunks, once that is more */
+	AHEAD = 16,      /* positions of the index that are fetched before they are needed */
 };
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
 {
-	return &l->chunks[slot / CHUNK][slot % CHUNK];
+	return gt_live_at(l, slot);
 }
 
-static uint64_t entry_hash(const struct gt_entry *e)
+static inline uint64_t entry_hash(const struct gt_entry *e)
 {
 	return gt_handle_hash(e->process, gt_entry_kind(e), e->handle);
 }
 
-/* Never 0: that is a free position's. */
-static uint8_t tag_of(uint64_t hash)
+/* The tag of the same entry one position farther from where its hash starts. */
+static inline uint8_t farther(uint8_t tag)
 {
-	return hash >> 56 ? (uint8_t)(hash >> 56) : 1;
+	return (uint8_t)(tag + ((tag & GT_TAG_FAR) != GT_TAG_FAR));
 }
 
 /* Two devices may each use one address; an event that does not know its device matches either. */
@@ -39,28 +38,72 @@ static bool same_place(uint16_t a, uint16_t b)
 	return a == b || !a || !b;
 }
 
-/* The position of the handle in the index, or the free one where it belongs. */
-static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
-		    uint16_t place)
+/* How far the entry at a position is from where its hash starts. */
+static inline size_t distance_at(const struct gt_live *l, size_t i)
 {
-	uint64_t hash = gt_handle_hash(process, kind, handle);
-	uint8_t tag = tag_of(hash);
-	size_t i = hash & l->mask;
+	size_t distance = l->tags[i] & GT_TAG_FAR;
 
-	for (; l->tags[i]; i = (i + 1) & l->mask) {
-		const struct gt_entry *e;
-
-		if (l->tags[i] != tag)
-			continue;
-		e = at_slot(l, l->index[i] - 1);
-		if (e->handle == handle && e->process == process && same_place(e->place, place) &&
-		    gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family)
-			break;
-	}
-	return i;
+	return distance < GT_TAG_FAR ? distance :
+				       (i - entry_hash(at_slot(l, l->index[i] - 1))) & l->mask;
 }
 
-/* Puts the entries of some slots into an empty part of the index. */
+static inline bool is_handle(const struct gt_entry *e, uint16_t process, enum gt_kind kind,
+			     uint64_t handle, uint16_t place)
+{
+	return e->handle == handle && e->process == process && same_place(e->place, place) &&
+	       gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family;
+}
+
+/*
+ * True if the handle with this hash is in the index: at `*at`. Otherwise that is where it belongs.
+ * Entries lie in the order in which their hashes start, so that a search ends at the first one that
+ * starts behind it.
+ */
+static inline bool probe_hash(const struct gt_live *l, uint64_t hash, uint16_t process,
+			      enum gt_kind kind, uint64_t handle, uint16_t place, size_t *at)
+{
+	uint8_t tag = gt_live_tag(hash, 0);
+	size_t i = hash & l->mask;
+	bool is_there = false;
+
+	for (; l->tags[i] && (l->tags[i] & GT_TAG_FAR) >= (tag & GT_TAG_FAR);
+	     i = (i + 1) & l->mask, tag = farther(tag)) {
+		is_there = l->tags[i] == tag &&
+			   is_handle(at_slot(l, l->index[i] - 1), process, kind, handle, place);
+		if (is_there || ((tag & GT_TAG_FAR) == GT_TAG_FAR &&
+				 distance_at(l, i) < ((i - hash) & l->mask)))
+			break;
+	}
+	*at = i;
+	return is_there;
+}
+
+static bool probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
+		  uint16_t place, size_t *at)
+{
+	return probe_hash(l, gt_handle_hash(process, kind, handle), process, kind, handle, place,
+			  at);
+}
+
+/* Puts a slot to a position of the index; the entries from there on move by one. */
+static inline void put_at(struct gt_live *l, size_t at, uint64_t hash, uint32_t slot)
+{
+	size_t free = at;
+
+	while (l->tags[free])
+		free = (free + 1) & l->mask;
+	while (free != at) {
+		size_t before = (free - 1) & l->mask;
+
+		l->index[free] = l->index[before];
+		l->tags[free] = farther(l->tags[before]);
+		free = before;
+	}
+	l->index[at] = slot + 1;
+	l->tags[at] = gt_live_tag(hash, (at - hash) & l->mask);
+}
+
+/* Puts the entries of some slots into the index, in which they are not. */
 static void index_slots(struct gt_live *l, size_t first, size_t end)
 {
 	uint64_t hashes[AHEAD];
@@ -81,10 +124,9 @@ static void index_slots(struct gt_live *l, size_t first, size_t end)
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hashes[i] & l->mask;
 
-		while (l->tags[at])
+		while (l->tags[at] && distance_at(l, at) >= ((at - hashes[i]) & l->mask))
 			at = (at + 1) & l->mask;
-		l->index[at] = slots[i] + 1;
-		l->tags[at] = tag_of(hashes[i]);
+		put_at(l, at, hashes[i], slots[i]);
 	}
 }
 
@@ -238,8 +280,9 @@ static bool is_full(const struct gt_live *l)
 	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
 }
 
-/* Puts an entry to its free position in the index, which is not full. */
-static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, size_t i)
+/* Puts an entry to its position in the index, which is not full. */
+static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, uint64_t hash,
+			    size_t i)
 {
 	struct gt_entry *e;
 	uint32_t slot;
@@ -248,8 +291,7 @@ static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, siz
 		return NULL;
 	e = at_slot(l, slot);
 	*e = *entry;
-	l->index[i] = slot + 1;
-	l->tags[i] = tag_of(entry_hash(entry));
+	put_at(l, i, hash, slot);
 	l->count++;
 	l->changed_slot = slot;
 	return e;
@@ -257,23 +299,25 @@ static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, siz
 
 static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 {
+	uint64_t hash = entry_hash(entry);
+	size_t i;
+
 	if (is_full(l) && grow_index(l))
 		return NULL;
-	return put(l, entry,
-		   probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place));
+	probe_hash(l, hash, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i);
+	return put(l, entry, hash, i);
 }
 
-/* Closes the gap, so that every entry can still be reached from where its hash starts. */
+/* Closes the gap: the entries behind it move by one, up to one that is where its hash starts. */
 static void unlink_index(struct gt_live *l, size_t gap)
 {
-	for (size_t i = (gap + 1) & l->mask; l->tags[i]; i = (i + 1) & l->mask) {
-		size_t start = entry_hash(at_slot(l, l->index[i] - 1)) & l->mask;
+	for (size_t i = (gap + 1) & l->mask; l->tags[i] & GT_TAG_FAR; i = (i + 1) & l->mask) {
+		size_t distance = distance_at(l, i) - 1;
 
-		if (((i - start) & l->mask) >= ((i - gap) & l->mask)) {
-			l->index[gap] = l->index[i];
-			l->tags[gap] = l->tags[i];
-			gap = i;
-		}
+		l->index[gap] = l->index[i];
+		l->tags[gap] = (uint8_t)((l->tags[i] & ~GT_TAG_FAR) |
+					 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
+		gap = i;
 	}
 	l->index[gap] = 0;
 	l->tags[gap] = 0;
@@ -294,10 +338,9 @@ static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum 
 {
 	size_t i;
 
-	if (!l->index)
+	if (!l->index || !probe(l, process, kind, handle, place, &i))
 		return NULL;
-	i = probe(l, process, kind, handle, place);
-	return l->index[i] ? at_slot(l, l->index[i] - 1) : NULL;
+	return at_slot(l, l->index[i] - 1);
 }
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
@@ -306,34 +349,13 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 	return find_at(l, process, kind, handle, 0);
 }
 
-void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uint16_t process)
-{
-	uint64_t hash = gt_handle_hash(process, (enum gt_kind)gt_functions[event->function].kind,
-				       event->handle);
-	size_t i = hash & l->mask;
-
-	if (!l->index)
-		return;
-	if (l->mask >= IN_CACHE) {
-		__builtin_prefetch(&l->index[i]);
-		__builtin_prefetch(&l->tags[i]);
-		return;
-	}
-	/* the index itself is at hand: the entry that it leads to is not */
-	if (l->tags[i] == tag_of(hash))
-		__builtin_prefetch(at_slot(l, l->index[i] - 1), 1);
-}
-
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 {
-	return l->index[probe(l, entry->process, gt_entry_kind(entry), entry->handle,
-			      entry->place)] -
-	       1;
-}
+	size_t i;
 
-struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
-{
-	return at_slot(l, slot);
+	return probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i) ?
+		       l->index[i] - 1 :
+		       UINT32_MAX;
 }
 
 size_t gt_live_slots(const struct gt_live *l)
@@ -366,8 +388,12 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	struct gt_entry fresh = gt_live_entry_of(e, process);
 	bool has_room = !is_full(l) || !grow_index(l);
-	size_t i = l->index ? probe(l, process, kind, e->handle, fresh.place) : 0;
-	struct gt_entry *old = l->index && l->index[i] ? at_slot(l, l->index[i] - 1) : NULL;
+	uint64_t hash = gt_handle_hash(process, kind, e->handle);
+	size_t i = 0;
+	struct gt_entry *old =
+		l->index && probe_hash(l, hash, process, kind, e->handle, fresh.place, &i) ?
+			at_slot(l, l->index[i] - 1) :
+			NULL;
 
 	/* the driver may give the handle of one that has died with its owner to another */
 	if (old && gt_kinds[kind].habits & GT_BORROWED && !gt_live_is_orphan(l, old)) {
@@ -382,7 +408,7 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 		*entry = old;
 		return GT_CHANGE_REPLACED;
 	}
-	*entry = has_room ? put(l, &fresh, i) : NULL;
+	*entry = has_room ? put(l, &fresh, hash, i) : NULL;
 	return *entry ? GT_CHANGE_BORN : GT_CHANGE_NO_MEMORY;
 }
 
@@ -391,12 +417,13 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	uint16_t place = e->place < 64 ? e->place : 0;
-	size_t i = l->index ? probe(l, process, kind, e->handle, place) : 0;
+	size_t i;
+	bool is_there = l->index && probe(l, process, kind, e->handle, place, &i);
 
 	/* profilers name the device that is current, which need not be the block's */
-	if (place && l->index && !l->index[i])
-		i = probe(l, process, kind, e->handle, 0);
-	if (!l->index || !l->index[i])
+	if (place && l->index && !is_there)
+		is_there = probe(l, process, kind, e->handle, 0, &i);
+	if (!is_there)
 		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
 	*entry = at_slot(l, l->index[i] - 1);
 	if (!whole && (*entry)->refs > 1) {
@@ -497,12 +524,12 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry)
 {
-	enum gt_kind kind = gt_entry_kind(entry);
 	struct gt_entry *held;
 
-	if (!(gt_kinds[kind].habits & GT_HOLDS) || !entry->owner)
+	if (!gt_entry_holds(entry))
 		return NULL;
-	held = gt_live_find(l, entry->process, (enum gt_kind)gt_kinds[kind].holds, entry->owner);
+	held = gt_live_find(l, entry->process, (enum gt_kind)gt_kinds[gt_entry_kind(entry)].holds,
+			    entry->owner);
 	/* a younger one only reuses the handle of what was held */
 	return held && held->time_ns <= entry->time_ns ? held : NULL;
 }
@@ -515,9 +542,9 @@ bool gt_live_may_hold(enum gt_kind kind, const struct gt_entry *held)
 
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 {
-	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
+	size_t i;
 
-	if (l->index[i])
+	if (probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i))
 		remove_at(l, i);
 }
 

@@ -45,7 +45,7 @@ struct gt_live {
 	struct gt_live_arena *arenas; /* by process */
 	size_t arena_count;
 	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* a byte of each hash, which rules out most other entries; 0: free */
+	uint8_t *tags;   /* gt_live_tag of each, which rules out most other entries; 0: free */
 	size_t mask, count;
 	uint32_t slots_used;
 	uint32_t changed_slot; /* of the latest entry that was born or ended */
@@ -92,7 +92,7 @@ bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
  * its API is.
  */
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone);
-/* The entry that `entry` keeps alive (GT_HOLDS); NULL for none, or none that is known. */
+/* The entry that `entry` keeps alive (gt_entry_holds); NULL for none that is known. */
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry);
 /* True when an entry of this kind may keep `held` alive. */
 bool gt_live_may_hold(enum gt_kind kind, const struct gt_entry *held);
@@ -101,13 +101,9 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
 			      uint64_t handle);
-/* Begins to fetch what it takes to apply the event; changes nothing. */
-void gt_live_prefetch(const struct gt_live *l, const struct gt_event *event, uint16_t process);
 /* An entry's slot, an index for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
-/* The entry of a slot; of one that is not in use, its function is GT_FN_NONE. */
-struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
 /* One more than the last slot. */
 size_t gt_live_slots(const struct gt_live *l);
 
@@ -120,15 +116,74 @@ void gt_live_each_of(const struct gt_live *l, uint16_t process,
 /* Bytes allocated for all entries, index included. */
 size_t gt_live_bytes(const struct gt_live *l);
 
+/* For a function that only fetches: compilers take a call of it for one without any effect. */
+#define GT_PREFETCHES static inline __attribute__((always_inline))
+
+enum { GT_LIVE_CHUNK = 64, GT_TAG_FAR = 15 };
+
+/* The entry of a slot; of one that is not in use, its function is GT_FN_NONE. */
+static inline struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
+{
+	return &l->chunks[slot / GT_LIVE_CHUNK][slot % GT_LIVE_CHUNK];
+}
+
+/*
+ * Four bits of a hash, never 0, and four for the distance of its entry's position from where the
+ * hash starts; GT_TAG_FAR: as far or farther. An entry can be moved without looking at it.
+ */
+static inline uint8_t gt_live_tag(uint64_t hash, size_t distance)
+{
+	return (uint8_t)((hash >> 60 ? hash >> 60 : 1) << 4 |
+			 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
+}
+
+/*
+ * Begin to fetch what it takes to find a handle by its hash (gt_handle_hash), and a while later the
+ * entry that this leads to. They change nothing.
+ */
+GT_PREFETCHES void gt_live_prefetch(const struct gt_live *l, uint64_t hash)
+{
+	if (l->index) {
+		__builtin_prefetch(&l->index[hash & l->mask], 1);
+		__builtin_prefetch(&l->tags[hash & l->mask], 1);
+	}
+}
+
+GT_PREFETCHES void gt_live_prefetch_entry(const struct gt_live *l, uint64_t hash)
+{
+	/* most are no farther */
+	for (size_t k = 0; l->index && k < 3; k++) {
+		size_t i = (hash + k) & l->mask;
+
+		if (l->tags[i] == gt_live_tag(hash, k)) {
+			__builtin_prefetch(gt_live_at(l, l->index[i] - 1), 1);
+			break;
+		}
+	}
+}
+
 /* Kinds of one family share their handles: one release function serves them all. */
 static inline uint64_t gt_handle_hash(uint16_t process, enum gt_kind kind, uint64_t handle)
 {
 	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40);
 }
 
+/* The same of the handle that an event names. */
+static inline uint64_t gt_event_hash(const struct gt_event *e, uint32_t process)
+{
+	return gt_handle_hash((uint16_t)process, (enum gt_kind)gt_functions[e->function].kind,
+			      e->handle);
+}
+
 static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
 {
 	return (enum gt_kind)gt_functions[entry->function].kind;
+}
+
+/* True if the entry keeps another one alive. */
+static inline bool gt_entry_holds(const struct gt_entry *entry)
+{
+	return gt_kinds[gt_entry_kind(entry)].habits & GT_HOLDS && entry->owner;
 }
 
 /* The entry's bytes; 0 for a view of other memory and for what is not memory. */

@@ -45,22 +45,11 @@ static void apply_event(const struct gt_replay *how, struct gt_ledger *l,
 		how->each(how->context, l, event, process);
 }
 
-/* Ledgers of many resources wait for memory most of the time. */
-static void prefetch_next(const struct run *run)
-{
-	uint32_t process;
-	const struct gt_event *next = gt_recording_peek(run->recording, &process);
-
-	for (size_t i = 0; next && next->function < GT_FN_COUNT && i < run->count; i++)
-		gt_ledger_prefetch(run->ledgers[i], next, process);
-}
-
 static bool take_event(void *context, const struct gt_event *event, uint32_t process)
 {
 	const struct run *run = context;
 	bool wants_more = false;
 
-	prefetch_next(run);
 	for (size_t i = 0; i < run->count; i++) {
 		const struct gt_replay *how = &run->replays[i];
 
@@ -71,6 +60,20 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 		wants_more |= !is_done(how, run->ledgers[i]);
 	}
 	return wants_more;
+}
+
+/* For one ledger of the whole recording. */
+static bool take_any_event(void *context, const struct gt_event *event, uint32_t process)
+{
+	const struct run *run = context;
+
+	apply_event(&run->replays[0], run->ledgers[0], event, process);
+	return true;
+}
+
+static bool is_whole(const struct gt_replay *how)
+{
+	return !how->until && !how->until_ns && !how->pid && !how->out;
 }
 
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
@@ -129,19 +132,35 @@ static void take_touch(void *context, uint32_t process, const struct gt_touch *t
 	}
 }
 
-void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
+/* `ahead`: the run whose ledgers will want the events; NULL: none will. */
+static inline void read_events(struct gt_recording *r, gt_event_fn *each, void *context,
+			       const struct run *ahead, gt_tick_fn *tick)
 {
-	struct gt_event event;
-	uint64_t count = 0;
-	uint32_t process;
+	const struct gt_event *events;
+	const uint32_t *processes;
 	bool wants_more = true;
+	uint64_t read = 0;
+	size_t count;
 
 	gt_recording_rewind(r);
-	while (wants_more && gt_recording_next(r, &event, &process) > 0) {
-		wants_more = each(context, &event, process);
-		if (tick && ++count % TICK_EVENTS == 0)
-			tick(count);
-	}
+	gt_recording_read_ahead(r);
+	while (wants_more && (count = gt_recording_read(r, &events, &processes)))
+		for (size_t i = 0; wants_more && i < count; i++) {
+			/* ledgers of many resources wait for memory most of the time */
+			for (size_t k = 0; ahead && i % GT_LEDGER_AHEAD == 0 && k < ahead->count;
+			     k++)
+				gt_ledger_prefetch(ahead->ledgers[k], &events[i], &processes[i],
+						   count - i);
+			wants_more = each(context, &events[i], processes[i]);
+			if (++read % TICK_EVENTS == 0 && tick)
+				tick(read);
+		}
+	gt_recording_stop(r);
+}
+
+void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
+{
+	read_events(r, each, context, NULL, tick);
 }
 
 static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t stack)
@@ -184,7 +203,10 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 	gt_recording_on_sample(r, take_sample, &run);
 	gt_recording_on_paging(r, take_paging, &run);
 	gt_recording_on_touch(r, take_touch, &run);
-	gt_replay_events(r, take_event, &run, replays[0].tick);
+	if (count == 1 && is_whole(&replays[0]))
+		read_events(r, take_any_event, &run, &run, replays[0].tick);
+	else
+		read_events(r, take_event, &run, &run, replays[0].tick);
 	gt_recording_on_end(r, NULL, NULL);
 	gt_recording_on_sample(r, NULL, NULL);
 	gt_recording_on_paging(r, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "trace/catalog_state.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -108,6 +109,36 @@ size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, si
 	for (uint32_t node = c->stacks[stack]; node && count < most; count++)
 		step_out(c, &node);
 	return count;
+}
+
+/* Imported events have no call: without a stack, not even the function's name is known. */
+static bool is_imported(uint16_t function)
+{
+	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysCall;
+}
+
+enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack)
+{
+	const struct gt_trace_frame *frames;
+	uint32_t node = r->catalog->stacks[stack];
+	bool is_empty = !node;
+
+	/* of every event: stacks of more frames are not looked at whole */
+	if (!is_empty)
+		step_out(r->catalog, &node);
+	if (node)
+		return GT_ORIGIN_VALID;
+	if (is_empty)
+		return is_imported(function) ? GT_ORIGIN_INVALID : GT_ORIGIN_DRIVER;
+	if (gt_recording_stack(r, stack, &frames) && frames->module == GT_TEXT_MODULE) {
+		const struct gt_text_frame *text = gt_recording_text_frame(r, frames->address);
+
+		if (!*text->module && !*text->file)
+			return GT_ORIGIN_DRIVER;
+		if (!strcmp(text->module, GT_CALL_ONLY))
+			return GT_ORIGIN_INVALID;
+	}
+	return GT_ORIGIN_VALID;
 }
 
 size_t gt_recording_stack_count(const struct gt_recording *r)

@@ -19,25 +19,24 @@
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096, MISSING_MAX = 1 << 30 };
 
-static void report_damage(struct gt_reader *r, const char *what, uint64_t offset)
+void gt_reader_note_damage(struct gt_reader *r, const char *what, uint64_t offset)
 {
 	if (!r->damage[0])
 		snprintf(r->damage, sizeof r->damage, "%s at byte %" PRIu64, what, offset);
 }
 
-/* Widens the gap: events may be missing from the first moment to the last. */
-static void add_gap(struct gt_reader *r, uint64_t first_ns, uint64_t last_ns)
+void gt_reader_add_gap(struct gt_reader *r, uint64_t first_ns, uint64_t last_ns)
 {
+	r->has_new_gap = true;
 	if (!r->gap_first_ns || first_ns < r->gap_first_ns)
 		r->gap_first_ns = first_ns ? first_ns : 1;
 	if (last_ns > r->gap_last_ns)
 		r->gap_last_ns = last_ns;
 }
 
-/* What the lane's next records would have said is unknown. */
-static void lose_rest(struct gt_reader *r, const struct lane *lane)
+void gt_reader_lose_rest(struct gt_reader *r, const struct lane *lane)
 {
-	add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, UINT64_MAX);
+	gt_reader_add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, UINT64_MAX);
 }
 
 /* False when there is no block, or its header is damaged. */
@@ -50,7 +49,7 @@ static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, ui
 		return false; /* reserved space that was not needed */
 	if (h->magic != GT_BLOCK_MAGIC || h->size % GT_BLOCK_MIN || !h->size ||
 	    h->size > GT_BLOCK_LIMIT || h->used > h->size - sizeof *h || h->lane >= LANES_MAX) {
-		report_damage(r, "a damaged block", offset);
+		gt_reader_note_damage(r, "a damaged block", offset);
 		return false;
 	}
 	return true;
@@ -76,7 +75,7 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 	 * hole.
 	 */
 	if (h->lane > r->headers_read + LANES_MORE) {
-		report_damage(r, "a block of an impossible lane", offset);
+		gt_reader_note_damage(r, "a block of an impossible lane", offset);
 		r->misses_blocks = true;
 		r->gone_size += h->size;
 		return;
@@ -84,7 +83,7 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 	lane = lane_at(r, h->lane);
 	is_missing = h->sequence > lane->sequence && h->lane;
 	if (h->sequence != lane->sequence)
-		report_damage(r, "a block out of sequence", offset);
+		gt_reader_note_damage(r, "a block out of sequence", offset);
 	r->misses_blocks |= h->sequence != lane->sequence;
 	if (lane->broken || (h->sequence != lane->sequence && !is_missing)) {
 		lane->broken = true;
@@ -129,7 +128,7 @@ static uint64_t find_blocks(struct gt_reader *r)
 		} else if (offset < end) {
 			uint64_t next = next_data(r, offset + GT_BLOCK_MIN);
 
-			report_damage(r, "a block is gone", offset);
+			gt_reader_note_damage(r, "a block is gone", offset);
 			r->misses_blocks = true;
 			r->gone_size += next - offset;
 			offset = next;
@@ -139,10 +138,10 @@ static uint64_t find_blocks(struct gt_reader *r)
 	}
 	/* blocks that no lane misses were the last of theirs */
 	if (r->missing_size != r->gone_size)
-		add_gap(r, r->newest_ns, UINT64_MAX);
+		gt_reader_add_gap(r, r->newest_ns, UINT64_MAX);
 	if (r->file.header.blocks_end > r->file.size) {
-		report_damage(r, "the file was cut", r->file.size);
-		add_gap(r, r->newest_ns, UINT64_MAX);
+		gt_reader_note_damage(r, "the file was cut", r->file.size);
+		gt_reader_add_gap(r, r->newest_ns, UINT64_MAX);
 	}
 	return offset;
 }
@@ -179,8 +178,6 @@ static void find_definitions(struct gt_reader *r, uint64_t offset)
 			add_block(r, &h, offset);
 }
 
-enum step { STEP_ON, STEP_END, STEP_DAMAGE };
-
 /* Reads a block into the lane's buffer, as far as the file goes. */
 static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_block_header *h,
 			    uint64_t offset, size_t *available)
@@ -190,7 +187,7 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 	/* the writer stores `used` after the records: they are read after it */
 	atomic_thread_fence(memory_order_acquire);
 	if (!lane->buffer || lane->buffer_size < h->used) {
-		lane->buffer = gt_realloc(lane->buffer, h->size);
+		lane->buffer = gt_realloc(lane->buffer, h->size + BEHIND_RECORDS);
 		lane->buffer_size = h->size;
 	}
 	offset += sizeof *h;
@@ -198,13 +195,14 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 		update_size(r);
 	*available = r->file.size - offset < h->used ? r->file.size - offset : h->used;
 	if (*available < h->used) {
-		report_damage(r, "the file was cut", r->file.size);
+		gt_reader_note_damage(r, "the file was cut", r->file.size);
 		lane->is_cut = true;
 	}
 	if (!gt_trace_file_read(&r->file, lane->buffer, *available, offset)) {
-		report_damage(r, "unreadable bytes", offset);
+		gt_reader_note_damage(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
+	memset(lane->buffer + *available, 0, BEHIND_RECORDS);
 	return STEP_ON;
 }
 
@@ -215,8 +213,7 @@ static bool has_wrong_hash(const struct lane *lane, const struct gt_block_header
 	       h->hash != gt_block_hash(h, lane->buffer, available);
 }
 
-/* Reads the records of the next block. */
-static enum step load_block(struct gt_reader *r, struct lane *lane)
+enum step gt_lane_load_block(struct gt_reader *r, struct lane *lane)
 {
 	const struct block *block;
 	struct gt_block_header h;
@@ -224,7 +221,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 
 	if (lane->block_next == lane->block_count) {
 		if (lane->broken || lane->is_cut)
-			lose_rest(r, lane);
+			gt_reader_lose_rest(r, lane);
 		return STEP_END;
 	}
 	block = &lane->blocks[lane->block_next++];
@@ -234,12 +231,13 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	if (has_wrong_hash(lane, &h, available) &&
 	    (read_block(r, lane, &h, block->offset, &available) != STEP_ON ||
 	     has_wrong_hash(lane, &h, available))) {
-		report_damage(r, "changed bytes in a block", block->offset + sizeof h);
+		gt_reader_note_damage(r, "changed bytes in a block", block->offset + sizeof h);
 		return STEP_DAMAGE;
 	}
 	available = available < block->used ? available : block->used;
 	if (block->is_after_missing) {
-		add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, h.time_ns);
+		gt_reader_add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns,
+				  h.time_ns);
 		lane->has_thread = h.tid;
 	}
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + available };
@@ -257,186 +255,13 @@ static void read_definitions(struct gt_reader *r)
 {
 	struct lane *lane = &r->lanes[0];
 
-	while (load_block(r, lane) == STEP_ON)
+	while (gt_lane_load_block(r, lane) == STEP_ON)
 		if (!gt_definitions_add(&r->definitions, lane->bytes.at,
 					gt_bytes_left(&lane->bytes))) {
-			report_damage(r, "a damaged definition in the block",
-				      lane->blocks[lane->block_next - 1].offset);
+			gt_reader_note_damage(r, "a damaged definition in the block",
+					      lane->blocks[lane->block_next - 1].offset);
 			return;
 		}
-}
-
-/* Decodes an event after its tag; false when it is incomplete or refers to nothing defined. */
-static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, struct gt_event *e)
-{
-	const struct gt_definitions *d = &r->definitions;
-	struct gt_bytes *b = &lane->bytes;
-	uint64_t number = (tag - GT_TAG_EVENT) / 2, stack, place = 0;
-
-	if (!number || number > d->function_count)
-		return false;
-	*e = (struct gt_event){ .function = d->functions[number - 1], .failed = tag & 1 };
-	e->time_ns = gt_advance(lane->time_ns, gt_get_varint(b));
-	e->handle = gt_advance(lane->handle, gt_get_varint(b));
-	if (d->effects[number - 1] == GT_CREATE) {
-		e->size = gt_get_varint(b);
-		e->owner = gt_advance(lane->owner, gt_get_varint(b));
-		place = gt_get_varint(b);
-		e->place = (uint16_t)place;
-	} else {
-		e->size = lane->end_size;
-		e->place = lane->end_place;
-	}
-	if (lane->duration_ns) {
-		e->duration_ns = lane->duration_ns;
-		e->start_ns = e->time_ns - lane->since_ns;
-		lane->duration_ns = 0;
-	}
-	lane->end_size = lane->end_place = 0;
-	if (e->failed)
-		e->result = (int32_t)gt_unzigzag(gt_get_varint(b));
-	stack = gt_get_varint(b);
-	if (b->bad || stack > d->stack_count || place > UINT16_MAX)
-		return false;
-	e->stack = (uint32_t)stack;
-	e->tid = lane->tid;
-	e->phase = lane->phase;
-	lane->time_ns = e->time_ns;
-	lane->handle = e->handle;
-	if (d->effects[number - 1] == GT_CREATE)
-		lane->owner = e->owner;
-	return true;
-}
-
-static bool decode_sample(struct gt_reader *r, struct lane *lane, struct gt_bytes *record)
-{
-	uint64_t time = gt_advance(lane->time_ns, gt_get_varint(record));
-	uint64_t series = gt_get_varint(record);
-	int64_t value = gt_unzigzag(gt_get_varint(record));
-
-	if (record->bad || !series || series > r->definitions.series_count)
-		return false;
-	lane->time_ns = time;
-	lane->next = (struct gt_event){
-		.time_ns = time, .tid = lane->tid, .handle = series, .size = (uint64_t)value
-	};
-	return true;
-}
-
-static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
-{
-	size_t size;
-	const uint8_t *payload = gt_get_blob(&lane->bytes, &size);
-	struct gt_bytes record = { .at = payload };
-
-	if (!payload || tag == GT_TAG_END)
-		return false;
-	record.end = payload + size;
-	if (tag == GT_TAG_SAMPLE)
-		return decode_sample(r, lane, &record);
-	if (tag == GT_TAG_PAGING) {
-		bool is_whole = gt_paging_get(&lane->next, &record, lane->time_ns, lane->handle);
-
-		lane->time_ns = lane->next.time_ns;
-		lane->handle = lane->next.owner;
-		return is_whole;
-	}
-	if (tag == GT_TAG_TOUCH) {
-		lane->next = (struct gt_event){ .time_ns = lane->time_ns, .tid = lane->tid };
-		record.bad =
-			!gt_touches_begin(&lane->touches, &r->definitions, &record, &lane->next);
-		lane->time_ns = lane->next.time_ns;
-	}
-	if (tag == GT_TAG_THREAD)
-		lane->tid = (uint32_t)gt_get_varint(&record);
-	if (tag == GT_TAG_THREAD || tag == GT_TAG_PHASE)
-		lane->phase = tag == GT_TAG_PHASE ? (uint32_t)gt_get_varint(&record) : 0;
-	if (tag == GT_TAG_THREAD || tag == GT_TAG_THREAD_END)
-		lane->has_thread = tag == GT_TAG_THREAD;
-	if (tag == GT_TAG_END_DETAIL) {
-		lane->end_size = gt_get_varint(&record);
-		lane->end_place = (uint16_t)gt_get_varint(&record);
-	}
-	if (tag == GT_TAG_CALL) {
-		lane->duration_ns = gt_get_varint(&record);
-		lane->since_ns = gt_get_varint(&record);
-	}
-	return !record.bad && lane->phase <= r->definitions.phase_count;
-}
-
-/* Advances a lane to its next event. */
-static enum step step_on(struct gt_reader *r, struct lane *lane)
-{
-	for (;;) {
-		const uint8_t *from;
-		uint64_t tag = GT_TAG_TOUCH;
-		bool is_good;
-
-		while (!gt_bytes_left(&lane->bytes) && !gt_bytes_left(&lane->touches.left)) {
-			enum step step = load_block(r, lane);
-
-			if (step != STEP_ON)
-				return step;
-		}
-		from = lane->bytes.at;
-		if (gt_bytes_left(&lane->touches.left))
-			is_good = gt_touches_next(&lane->touches, &lane->next);
-		else if ((tag = gt_get_varint(&lane->bytes)) >= GT_TAG_EVENT)
-			is_good = decode_event(r, lane, tag, &lane->next);
-		else
-			is_good = !lane->bytes.bad && decode_other(r, lane, tag);
-		if (!is_good) {
-			report_damage(r, "a damaged record",
-				      lane->blocks[lane->block_next - 1].offset +
-					      sizeof(struct gt_block_header) +
-					      (uint64_t)(from - lane->buffer));
-			return STEP_DAMAGE;
-		}
-		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE && tag != GT_TAG_PAGING &&
-		    tag != GT_TAG_TOUCH)
-			continue;
-		if (tag >= GT_TAG_EVENT && lane->next.function == GT_FN_NONE) {
-			r->unknown++;
-			add_gap(r, lane->next.time_ns, lane->next.time_ns);
-			continue;
-		}
-		if (lane->next.time_ns > lane->key)
-			lane->key = lane->next.time_ns;
-		return STEP_ON;
-	}
-}
-
-static enum step advance(struct gt_reader *r, struct lane *lane)
-{
-	enum step step = step_on(r, lane);
-
-	if (step == STEP_DAMAGE)
-		lose_rest(r, lane);
-	return step;
-}
-
-static void start_lanes(struct gt_reader *r)
-{
-	for (size_t i = 1; i < r->lane_count; i++)
-		if (advance(r, &r->lanes[i]) == STEP_ON)
-			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
-}
-
-int gt_reader_next(struct gt_reader *r, struct gt_event *event)
-{
-	struct lane *lane;
-
-	if (r->ended || !r->heap.count) {
-		r->ended = true;
-		return gt_reader_unfinished(r, event);
-	}
-	lane = &r->lanes[r->heap.items[0].item];
-	*event = lane->next;
-	if (advance(r, lane) == STEP_ON)
-		gt_heap_rekey(&r->heap, lane->key);
-	else
-		gt_heap_pop(&r->heap);
-	return 1;
 }
 
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
@@ -451,7 +276,7 @@ int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *er
 	lane_at(r, 0);
 	find_definitions(r, find_blocks(r));
 	read_definitions(r);
-	start_lanes(r);
+	gt_lanes_start(r);
 	*out = r;
 	return 0;
 }

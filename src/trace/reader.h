@@ -132,6 +132,20 @@ const struct gt_trace_text *gt_reader_text(struct gt_reader *r, const char *key)
  * marked: see gt_event_is_touch.
  */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
+/*
+ * The same for as many as there are room for, and with keys up to `last_key`, but without calls
+ * that have not returned; returns how many. Ends after an event behind which events are missing,
+ * and says so.
+ */
+size_t gt_reader_read(struct gt_reader *r, struct gt_event *events, size_t most, uint64_t last_key,
+		      bool *has_new_gap);
+/*
+ * The next event's key: its time, but never less than that of one before; false when none is left
+ * but calls that have not returned.
+ */
+bool gt_reader_key(const struct gt_reader *r, uint64_t *key);
+/* After these: 1 and the next call that had not returned when the process ended, or 0. */
+int gt_reader_unfinished(struct gt_reader *r, struct gt_event *event);
 
 /*
  * A touch: the work's number is its `owner`, the address its `handle`, and the access lies in

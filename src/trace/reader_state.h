@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* reader_state.h - a reader on the inside: reader.c reads its lanes, unfinished.c what was left
- * open. */
+/* reader_state.h - a reader on the inside: reader.c finds its blocks, lanes.c decodes and merges
+ * their records, unfinished.c finds what was left open. */
 #pragma once
 
 #include "trace/reader.h"
 #include "trace/trace_file.h"
+
+/* Zeroes behind the records of a block: an event is decoded before its end is checked. */
+enum { BEHIND_RECORDS = 64 };
+
+enum step { STEP_ON, STEP_END, STEP_DAMAGE };
 
 /* Where a block lies, and how much of it to read: what it held when it was found. */
 struct block {
@@ -46,14 +51,22 @@ struct gt_reader {
 	struct gt_heap heap;    /* lanes by the time of their next event */
 	size_t unfinished_next; /* after the events: the next lane with an unfinished call */
 	struct gt_trace_arguments arguments; /* of the last one returned */
-	bool ended;
 	uint64_t unknown, gap_first_ns, gap_last_ns;
 	uint64_t newest_ns;    /* base of the newest block before the first missing one */
 	uint64_t missing_size; /* of blocks that lanes miss */
 	uint64_t gone_size;    /* of the room in which no block was found */
 	bool misses_blocks;
+	bool has_new_gap; /* since gt_reader_read was called */
 	char damage[160];
 };
 
-/* After the events: 1 and the next call that had not returned when the process ended, or 0. */
-int gt_reader_unfinished(struct gt_reader *r, struct gt_event *e);
+void gt_reader_note_damage(struct gt_reader *r, const char *what, uint64_t offset);
+/* Widens the gap: events may be missing from the first moment to the last. */
+void gt_reader_add_gap(struct gt_reader *r, uint64_t first_ns, uint64_t last_ns);
+/* What the lane's next records would have said is unknown. */
+void gt_reader_lose_rest(struct gt_reader *r, const struct lane *lane);
+
+/* Reads the records of the lane's next block. */
+enum step gt_lane_load_block(struct gt_reader *r, struct lane *lane);
+/* Advances all lanes to their first events. */
+void gt_lanes_start(struct gt_reader *r);

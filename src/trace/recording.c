@@ -236,6 +236,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	r->path = gt_strdup(path);
 	r->pid = options ? options->pid : 0;
 	r->catalog = gt_catalog_new();
+	r->batch = r->own_batch = gt_alloc(sizeof *r->own_batch);
 	read_text_files(r);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      open_single_trace(r, options, error);
@@ -268,6 +269,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 
 void gt_recording_close(struct gt_recording *r)
 {
+	gt_recording_stop(r);
 	for (size_t i = 0; i < r->source_count; i++) {
 		struct gt_source_trace *s = &r->sources[i];
 
@@ -292,6 +294,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->path);
 	}
 	free(r->sources);
+	free(r->own_batch);
 	gt_heap_fini(&r->heap);
 	gt_heap_fini(&r->ended);
 	gt_phase_filter_free(r->phase_filter);
@@ -359,32 +362,6 @@ size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 		if (r->sources[i].process.stack_depth == count)
 			return count;
 	return 0;
-}
-
-/* Imported events have no call: without a stack, not even the function's name is known. */
-static bool is_imported(uint16_t function)
-{
-	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysCall;
-}
-
-enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack)
-{
-	/* of every event: stacks of more frames are not looked at whole */
-	size_t count = gt_recording_stack_depth(r, stack, 2);
-	const struct gt_trace_frame *frames;
-
-	if (!count)
-		return is_imported(function) ? GT_ORIGIN_INVALID : GT_ORIGIN_DRIVER;
-	if (count == 1 && gt_recording_stack(r, stack, &frames) &&
-	    frames->module == GT_TEXT_MODULE) {
-		const struct gt_text_frame *text = gt_recording_text_frame(r, frames->address);
-
-		if (!*text->module && !*text->file)
-			return GT_ORIGIN_DRIVER;
-		if (!strcmp(text->module, GT_CALL_ONLY))
-			return GT_ORIGIN_INVALID;
-	}
-	return GT_ORIGIN_VALID;
 }
 
 bool gt_recording_is_bare(const struct gt_recording *r, uint32_t stack)

@@ -118,6 +118,12 @@ uint64_t gt_recording_lost(const struct gt_recording *r);
  * place are the recording's numbers. An unfinished call is returned only if its process died in it.
  */
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process);
+/*
+ * The same for as many as are at hand, until something comes between them that callbacks are called
+ * for: how many, and their processes. Good until the next call.
+ */
+size_t gt_recording_read(struct gt_recording *r, const struct gt_event **events,
+			 const uint32_t **processes);
 /* Number of arguments of an unfinished call that has been read, and their words; 0: unknown. */
 size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
 			      const struct gt_event *call, const uint64_t **words);
@@ -160,10 +166,16 @@ typedef void gt_touch_fn(void *context, uint32_t process, const struct gt_touch 
 
 /* Calls `on_touch` for all recorded GPU work (`gputrack run --touches`), in order of time. */
 void gt_recording_on_touch(struct gt_recording *r, gt_touch_fn *on_touch, void *context);
-/* The event that probably comes next, as its trace has it; NULL: not known. */
-const struct gt_event *gt_recording_peek(const struct gt_recording *r, uint32_t *process);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
+/*
+ * Until gt_recording_stop, another thread may read events before they are asked for, where there
+ * are many, and a core for it. They are the same. Nobody may open or close other recordings
+ * meanwhile.
+ */
+void gt_recording_read_ahead(struct gt_recording *r);
+/* Ends reading: gt_recording_rewind comes next. */
+void gt_recording_stop(struct gt_recording *r);
 
 /*
  * What stacks are parted by: a call site is then what one process, thread, device or phase has of

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+enum { BATCHES_ALONE = 64 }; /* fewer events are read before a thread has started */
+
 static uint16_t place_number(const struct gt_source_trace *s, uint16_t place)
 {
 	return place < s->map.place_count ? s->map.places[place] : 0;
@@ -23,6 +25,9 @@ void gt_source_trace_close(struct gt_source_trace *s)
 		gt_reader_close(s->reader);
 	}
 	gt_catalog_map_fini(&s->map);
+	free(s->unfinished);
+	s->unfinished = NULL;
+	s->unfinished_next = 0;
 	s->reader = NULL;
 }
 
@@ -35,18 +40,6 @@ static bool is_no_call(const struct gt_event *e)
 static bool is_sample(const struct gt_event *e)
 {
 	return is_no_call(e) && !gt_event_is_touch(e) && !gt_paging_is(e);
-}
-
-static void add_open_call(struct gt_source_trace *s)
-{
-	struct gt_open_call *call;
-	const uint64_t *words;
-
-	GT_GROW(s->calls, s->process.calls_in_flight, s->call_room);
-	call = &s->calls[s->process.calls_in_flight++];
-	call->tid = s->next.tid;
-	call->count = gt_reader_arguments(s->reader, &words);
-	memcpy(call->words, words, call->count * sizeof *words);
 }
 
 size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
@@ -62,25 +55,54 @@ size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
 	return 0;
 }
 
-/* Reads the next event; at the end, closes the trace and returns false. */
-static bool source_advance(struct gt_source_trace *s)
+/* From the trace's numbers to the recording's. */
+static inline void number_event(struct gt_source_trace *s, struct gt_event *e)
 {
-	/* an unfinished call comes last; the process died in it only if it no longer runs */
-	if (gt_reader_next(s->reader, &s->next) <= 0 || (s->next.unfinished && s->was_running)) {
-		gt_source_trace_close(s);
-		return false;
+	if (is_sample(e))
+		e->handle = s->map.series[e->handle];
+	e->stack = e->stack ? s->map.stacks[e->stack] : 0;
+	e->place = place_number(s, e->place);
+	e->phase = s->map.phases[e->phase];
+	if (e->time_ns > s->key)
+		s->key = e->time_ns;
+}
+
+/* The calls that had not returned; the process died in them only if it no longer runs. */
+static void read_unfinished(struct gt_source_trace *s)
+{
+	size_t room = 0;
+	struct gt_event event;
+
+	while (!s->was_running && gt_reader_unfinished(s->reader, &event)) {
+		size_t number = s->process.calls_in_flight++;
+		struct gt_open_call *call;
+		const uint64_t *words;
+
+		GT_GROW(s->unfinished, number, room);
+		s->unfinished[number] = event;
+		if (number >= s->call_room)
+			GT_GROW(s->calls, number, s->call_room);
+		call = &s->calls[number];
+		call->tid = event.tid;
+		call->count = gt_reader_arguments(s->reader, &words);
+		memcpy(call->words, words, call->count * sizeof *words);
 	}
-	gt_source_follow_gaps(s);
-	if (s->next.unfinished)
-		add_open_call(s);
-	if (is_sample(&s->next))
-		s->next.handle = s->map.series[s->next.handle];
-	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
-	s->next.place = place_number(s, s->next.place);
-	s->next.phase = s->map.phases[s->next.phase];
-	if (s->next.time_ns > s->key)
-		s->key = s->next.time_ns;
-	s->process.last_ns = s->key;
+}
+
+/* The key of the source's next event; closes the trace, and returns false, at its end. */
+static bool source_next(struct gt_source_trace *s, uint64_t *key)
+{
+	if (!gt_reader_key(s->reader, key)) {
+		if (!s->unfinished)
+			read_unfinished(s);
+		if (s->unfinished_next == s->process.calls_in_flight) {
+			gt_source_trace_close(s);
+			return false;
+		}
+		*key = s->unfinished[s->unfinished_next].time_ns;
+	}
+	if (*key < s->key)
+		*key = s->key;
 	return true;
 }
 
@@ -105,7 +127,7 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 	s->was_running = gt_process_runs(&s->process);
 	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),
 			gt_reader_definitions(s->reader));
-	return source_advance(s);
+	return true;
 }
 
 /*
@@ -224,72 +246,255 @@ static void part_stack(struct gt_recording *r, struct gt_event *e, uint32_t proc
 	e->stack = gt_catalog_part(r->catalog, e->stack, &part);
 }
 
-int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
+/* The heap's first source goes on, or has ended. */
+static void source_continue(struct gt_recording *r, struct gt_source_trace *s)
 {
-	while (r->heap.count) {
-		uint32_t first = r->heap.items[0].item;
-		struct gt_source_trace *s = &r->sources[first];
+	uint64_t key;
 
-		/* a trace is opened when its start is reached; its first event may come later */
-		if (!s->reader) {
-			if (source_open(r, s))
-				gt_heap_rekey(&r->heap, s->key);
-			else
-				source_ended(r, s);
-			/* the last trace: no more stacks come */
-			if (!--r->unopened)
-				gt_catalog_pack(r->catalog);
-			continue;
-		}
-		*event = s->next;
-		*process = first;
-		/* a sample after the last process has ended does not mean that one continued */
-		if (!is_no_call(event))
-			report_ends(r, s->key);
-		if (gt_event_is_touch(event))
-			report_touch(r, first, event);
-		if (source_advance(s))
-			gt_heap_rekey(&r->heap, s->key);
+	if (source_next(s, &key))
+		gt_heap_rekey(&r->heap, key);
+	else
+		source_ended(r, s);
+}
+
+/*
+ * What stands between two batches: the heap's first source is opened when its start is reached,
+ * learns of a gap, or is closed.
+ */
+static void take_step(struct gt_recording *r)
+{
+	uint32_t first = r->heap.items[0].item;
+	struct gt_source_trace *s = &r->sources[first];
+
+	if (!s->reader) {
+		if (source_open(r, s))
+			source_continue(r, s);
 		else
 			source_ended(r, s);
-		if (is_sample(event))
-			report_sample(r, first, event);
-		else if (is_no_call(event) && !gt_event_is_touch(event))
-			report_paging(r, first, event);
-		if (is_no_call(event) || first >= r->process_count)
+		/* the last trace: no more stacks come */
+		if (!--r->unopened)
+			gt_catalog_pack(r->catalog);
+		return;
+	}
+	/* its work is one of the definitions, as long as the trace is open */
+	if (gt_event_is_touch(&r->held)) {
+		report_touch(r, first, &r->held);
+		r->has_held = false;
+	}
+	s->process.last_ns = s->key;
+	gt_source_follow_gaps(s);
+	source_continue(r, s);
+}
+
+/* How far the first source can be read before another one's turn comes. */
+static uint64_t last_key(const struct gt_heap *h)
+{
+	const struct gt_heap_item *second = &h->items[1];
+
+	if (h->count < 2)
+		return UINT64_MAX;
+	if (h->count > 2 && (h->items[2].key < second->key ||
+			     (h->items[2].key == second->key && h->items[2].item < second->item)))
+		second = &h->items[2];
+	return h->items[0].item < second->item ? second->key : second->key - 1;
+}
+
+/* Reads the next events of the heap's first source; false if a step has to be taken then. */
+static bool fill_from(struct gt_recording *r, struct gt_batch *b, uint32_t source)
+{
+	struct gt_source_trace *s = &r->sources[source];
+	struct gt_event *events = &b->events[b->count];
+	bool has_new_gap;
+	size_t count = gt_reader_read(s->reader, events, GT_BATCH - b->count, last_key(&r->heap),
+				      &has_new_gap);
+	uint64_t key;
+
+	if (!count)
+		events[count++] = s->unfinished[s->unfinished_next++];
+	for (size_t i = 0; i < count; i++) {
+		number_event(s, &events[i]);
+		b->sources[b->count + i] = source;
+	}
+	b->count += count;
+	if (!has_new_gap && gt_reader_key(s->reader, &key)) {
+		gt_heap_rekey(&r->heap, key > s->key ? key : s->key);
+		return true;
+	}
+	/* the last event is returned when that is known */
+	r->held = b->events[--b->count];
+	r->has_held = true;
+	return false;
+}
+
+bool gt_batch_fill(struct gt_batch *b, struct gt_recording *r)
+{
+	b->count = b->next = 0;
+	if (r->has_held) {
+		b->events[0] = r->held;
+		b->sources[b->count++] = r->held_source;
+		r->has_held = false;
+	}
+	while (!r->is_stuck && b->count < GT_BATCH) {
+		uint32_t first = r->heap.count ? r->heap.items[0].item : 0;
+
+		r->is_stuck = !r->heap.count || !r->sources[first].reader;
+		if (r->is_stuck)
+			break;
+		r->held_source = first;
+		r->is_stuck = !fill_from(r, b, first);
+	}
+	return !r->is_stuck;
+}
+
+static void stop_reading_ahead(struct gt_recording *r)
+{
+	if (r->ahead)
+		gt_read_ahead_stop(r->ahead);
+	r->ahead = NULL;
+	r->batch = r->own_batch;
+	r->batch->count = r->batch->next = 0;
+}
+
+/* Lets the other thread fill batches from now on, if enough have come without a step. */
+static bool starts_reading_ahead(struct gt_recording *r)
+{
+	if (r->may_read_ahead && ++r->batches > BATCHES_ALONE)
+		r->ahead = gt_read_ahead_start(r);
+	return r->ahead;
+}
+
+/* Fills the next batch; false at the end. */
+static bool refill(struct gt_recording *r)
+{
+	if (r->ahead) {
+		r->batch = gt_read_ahead_take(r->ahead);
+		if (r->batch)
+			return true;
+		stop_reading_ahead(r);
+	}
+	if (r->is_stuck && !r->heap.count && !r->has_held)
+		return false;
+	if (r->is_stuck && r->heap.count)
+		take_step(r);
+	if (r->is_stuck)
+		r->batches = 0;
+	r->is_stuck = false;
+	if (!starts_reading_ahead(r))
+		gt_batch_fill(r->batch, r);
+	return true;
+}
+
+/* The batch with the next event; NULL at the end. */
+static inline struct gt_batch *next_batch(struct gt_recording *r)
+{
+	while (r->batch->next == r->batch->count)
+		if (!refill(r))
+			return NULL;
+	return r->batch;
+}
+
+void gt_recording_read_ahead(struct gt_recording *r)
+{
+	r->may_read_ahead = gt_read_ahead_is_possible();
+}
+
+void gt_recording_stop(struct gt_recording *r)
+{
+	stop_reading_ahead(r);
+	r->may_read_ahead = false;
+}
+
+/* True for an event to be returned: reports whatever comes before it, or is none. */
+static bool take_event(struct gt_recording *r, uint32_t source, struct gt_event *e)
+{
+	struct gt_source_trace *s = &r->sources[source];
+
+	if (e->time_ns > s->shown_ns)
+		s->shown_ns = e->time_ns;
+	s->process.last_ns = s->shown_ns;
+	/* a sample after the last process has ended does not mean that one continued */
+	if (!is_no_call(e))
+		report_ends(r, s->shown_ns);
+	else if (gt_event_is_touch(e))
+		report_touch(r, source, e);
+	else if (is_sample(e))
+		report_sample(r, source, e);
+	else
+		report_paging(r, source, e);
+	if (is_no_call(e) || source >= r->process_count)
+		return false;
+	if (r->phase_filter && !gt_phase_filter_takes(r->phase_filter, e, source))
+		return false;
+	if (e->phase && gt_recording_is_bare(r, e->stack))
+		e->stack = gt_catalog_phase_stack(r->catalog, e->stack, e->phase);
+	if (r->part_by)
+		part_stack(r, e, source);
+	return true;
+}
+
+/* True for an event that can follow another at once: nothing has to be looked at or reported. */
+static inline bool is_plain(struct gt_recording *r, uint32_t source, const struct gt_event *e)
+{
+	struct gt_source_trace *s = &r->sources[source];
+
+	if (is_no_call(e) || e->phase || source >= r->process_count)
+		return false;
+	if (e->time_ns > s->shown_ns)
+		s->process.last_ns = s->shown_ns = e->time_ns;
+	return true;
+}
+
+size_t gt_recording_read(struct gt_recording *r, const struct gt_event **events,
+			 const uint32_t **processes)
+{
+	struct gt_batch *b;
+	size_t first;
+
+	do {
+		b = next_batch(r);
+		if (!b)
+			return 0;
+		first = b->next++;
+	} while (!take_event(r, b->sources[first], &b->events[first]));
+	if (!r->ended.count && !r->phase_filter && !r->part_by)
+		while (b->next < b->count && is_plain(r, b->sources[b->next], &b->events[b->next]))
+			b->next++;
+	*events = &b->events[first];
+	*processes = &b->sources[first];
+	return b->next - first;
+}
+
+int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
+{
+	struct gt_batch *b;
+
+	while ((b = next_batch(r))) {
+		size_t i = b->next++;
+
+		if (!take_event(r, b->sources[i], &b->events[i]))
 			continue;
-		if (r->phase_filter && !gt_phase_filter_takes(r->phase_filter, event, first))
-			continue;
-		if (event->phase && gt_recording_is_bare(r, event->stack))
-			event->stack =
-				gt_catalog_phase_stack(r->catalog, event->stack, event->phase);
-		if (r->part_by)
-			part_stack(r, event, first);
+		*event = b->events[i];
+		*process = b->sources[i];
 		return 1;
 	}
 	return 0;
 }
 
-const struct gt_event *gt_recording_peek(const struct gt_recording *r, uint32_t *process)
-{
-	*process = r->heap.count ? r->heap.items[0].item : r->source_count;
-	return *process < r->process_count && r->sources[*process].reader ?
-		       &r->sources[*process].next :
-		       NULL;
-}
-
 void gt_recording_rewind(struct gt_recording *r)
 {
+	gt_recording_stop(r);
 	r->heap.count = 0;
 	r->ended.count = 0;
 	r->unopened = r->source_count;
+	r->batches = 0;
+	r->is_stuck = r->has_held = false;
 	if (r->phase_filter)
 		gt_phase_filter_rewind(r->phase_filter);
 	for (size_t i = 0; i < r->source_count; i++) {
 		struct gt_source_trace *s = &r->sources[i];
 
 		gt_source_trace_close(s);
-		s->key = s->process.start_ns;
+		s->key = s->shown_ns = s->process.start_ns;
 		gt_heap_push(&r->heap, s->key, (uint32_t)i);
 	}
 }

@@ -58,10 +58,21 @@ struct gt_source_trace {
 	char *path;
 	struct gt_reader *reader;
 	struct gt_catalog_map map;
-	struct gt_event next;
-	uint64_t key; /* time of `next`; the process's start until the trace is open */
-	struct gt_open_call *calls; /* process.calls_in_flight of them */
+	uint64_t key;      /* of the latest event read; the process's start until there is one */
+	uint64_t shown_ns; /* the same of the latest event returned */
+	struct gt_event *unfinished; /* process.calls_in_flight of them, after all other events */
+	size_t unfinished_next;
+	struct gt_open_call *calls; /* by number, as `unfinished` */
 	size_t call_room;
+};
+
+enum { GT_BATCH = 256 };
+
+/* Events in order, as the traces have them but with the recording's numbers. */
+struct gt_batch {
+	size_t count, next; /* next: the first that has not been returned */
+	uint32_t sources[GT_BATCH];
+	struct gt_event events[GT_BATCH];
 };
 
 struct gt_recording {
@@ -74,8 +85,17 @@ struct gt_recording {
 	size_t process_count;               /* the first sources; the others have only samples */
 	uint64_t lost_elsewhere;            /* by processes that were not asked for */
 	uint64_t gap_first_ns, gap_last_ns; /* of losses that belong to no process; 0: none */
-	struct gt_heap heap;                /* sources by key */
-	size_t unopened;                    /* sources that have not been reached */
+	struct gt_heap heap;                /* sources by the key of their next event */
+	struct gt_batch *batch;             /* that is being returned */
+	struct gt_batch *own_batch;         /* filled by the caller's thread */
+	struct gt_read_ahead *ahead;        /* the thread that fills others now; NULL: none */
+	bool may_read_ahead;
+	size_t batches; /* filled since the last step */
+	bool is_stuck;  /* before another batch, the first source has a step */
+	bool has_held;  /* … and this event comes after the step: */
+	struct gt_event held;
+	uint32_t held_source;
+	size_t unopened;      /* sources that have not been reached */
 	struct gt_heap ended; /* sources without further events, by the end time of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;
@@ -89,6 +109,21 @@ struct gt_recording {
 	enum gt_part_by part_by;
 	struct gt_phase_filter *phase_filter; /* NULL: none */
 };
+
+/* Fills a batch; false, and only as far as it can be, if a step has to be taken then. */
+bool gt_batch_fill(struct gt_batch *b, struct gt_recording *r);
+
+/* read_ahead.c: a thread that fills batches until a step has to be taken. */
+struct gt_read_ahead;
+
+/* True if the machine has another core for it. */
+bool gt_read_ahead_is_possible(void);
+/* NULL if there can be no thread. */
+struct gt_read_ahead *gt_read_ahead_start(struct gt_recording *r);
+/* The next batch, instead of the one before; NULL: the last one ended at a step. */
+struct gt_batch *gt_read_ahead_take(struct gt_read_ahead *a);
+/* Batches that were not taken are lost. */
+void gt_read_ahead_stop(struct gt_read_ahead *a);
 
 /* phase_filter.c: the events of resources that were created in other phases are left out. */
 struct gt_phase_filter *gt_phase_filter_new(const struct gt_recording *r, gt_phase_fn *wants,

@@ -37,7 +37,6 @@ static bool is_recorded(struct gt_reader *r, const struct lane *lane, const stru
 	       last->time_ns == open->time_ns;
 }
 
-/* Calls that had not returned when the process ended, after all other events. */
 int gt_reader_unfinished(struct gt_reader *r, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;

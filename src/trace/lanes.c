@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* lanes.c - the lanes of a trace: decodes their records, and merges their events by time. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "trace/reader_state.h"
+
+/*
+ * The next varint, of at most eight bytes, all at once; nothing is read if it is longer. At least
+ * eight bytes must be readable.
+ */
+static inline bool get_quickly(const uint8_t **at, uint64_t *value)
+{
+	const uint64_t tops = 0x8080808080808080u;
+	uint64_t v, last;
+
+	memcpy(&v, *at, sizeof v);
+	last = ~v & tops; /* the lowest bit is that of the last byte */
+	if (!last)
+		return false;
+	*at += __builtin_ctzll(last) / 8 + 1;
+	v &= (last ^ (last - 1)) & ~tops;
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	*value = (v & 0x0fffffff) | (v & 0x0fffffff00000000) >> 4;
+	return true;
+}
+
+/* The same, for what mostly has one byte or two; which of them is no matter. */
+static inline bool get_short(const uint8_t **at, uint64_t *value)
+{
+	uint64_t first = (*at)[0], second = (*at)[1], more = first >> 7;
+
+	if (first & second & 0x80)
+		return get_quickly(at, value);
+	*value = (first & 0x7f) | (second << 7 & (0 - more));
+	*at += 1 + more;
+	return true;
+}
+
+/*
+ * Decodes an event of the usual form; false, and nothing is changed, for whatever is not. It may
+ * read into the zeroes behind the records: seven numbers of eight bytes each.
+ */
+static inline bool decode_quickly(const struct gt_reader *r, struct lane *lane)
+{
+	const struct gt_definitions *d = &r->definitions;
+	const uint8_t *at = lane->bytes.at;
+	uint64_t tag, number, time, handle, size = lane->end_size, owner = 0, stack;
+	uint64_t place = lane->end_place;
+	bool creates;
+
+	if (!get_short(&at, &tag) || tag < GT_TAG_EVENT || tag & 1 || lane->duration_ns)
+		return false;
+	number = (tag - GT_TAG_EVENT) / 2 - 1;
+	if (number >= d->function_count || d->functions[number] == GT_FN_NONE)
+		return false;
+	creates = d->effects[number] == GT_CREATE;
+	if (!get_short(&at, &time) || !get_quickly(&at, &handle))
+		return false;
+	if (creates && (!get_quickly(&at, &size) || !get_short(&at, &owner) ||
+			!get_short(&at, &place) || place > UINT16_MAX))
+		return false;
+	if (!get_short(&at, &stack) || at > lane->bytes.end || stack > d->stack_count)
+		return false;
+	lane->bytes.at = at;
+	lane->time_ns = gt_advance(lane->time_ns, time);
+	lane->handle = gt_advance(lane->handle, handle);
+	lane->owner = gt_advance(lane->owner, owner);
+	lane->end_size = lane->end_place = 0;
+	lane->next = (struct gt_event){ .time_ns = lane->time_ns,
+					.handle = lane->handle,
+					.size = size,
+					.owner = creates ? lane->owner : 0,
+					.stack = (uint32_t)stack,
+					.tid = lane->tid,
+					.function = d->functions[number],
+					.place = (uint16_t)place,
+					.phase = lane->phase };
+	return true;
+}
+
+/* Decodes an event after its tag; false when it is incomplete or refers to nothing defined. */
+static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, struct gt_event *e)
+{
+	const struct gt_definitions *d = &r->definitions;
+	struct gt_bytes *b = &lane->bytes;
+	uint64_t number = (tag - GT_TAG_EVENT) / 2, stack, place = 0;
+
+	if (!number || number > d->function_count)
+		return false;
+	*e = (struct gt_event){ .function = d->functions[number - 1], .failed = tag & 1 };
+	e->time_ns = gt_advance(lane->time_ns, gt_get_varint(b));
+	e->handle = gt_advance(lane->handle, gt_get_varint(b));
+	if (d->effects[number - 1] == GT_CREATE) {
+		e->size = gt_get_varint(b);
+		e->owner = gt_advance(lane->owner, gt_get_varint(b));
+		place = gt_get_varint(b);
+		e->place = (uint16_t)place;
+	} else {
+		e->size = lane->end_size;
+		e->place = lane->end_place;
+	}
+	if (lane->duration_ns) {
+		e->duration_ns = lane->duration_ns;
+		e->start_ns = e->time_ns - lane->since_ns;
+		lane->duration_ns = 0;
+	}
+	lane->end_size = lane->end_place = 0;
+	if (e->failed)
+		e->result = (int32_t)gt_unzigzag(gt_get_varint(b));
+	stack = gt_get_varint(b);
+	if (b->bad || stack > d->stack_count || place > UINT16_MAX)
+		return false;
+	e->stack = (uint32_t)stack;
+	e->tid = lane->tid;
+	e->phase = lane->phase;
+	lane->time_ns = e->time_ns;
+	lane->handle = e->handle;
+	if (d->effects[number - 1] == GT_CREATE)
+		lane->owner = e->owner;
+	return true;
+}
+
+static bool decode_sample(struct gt_reader *r, struct lane *lane, struct gt_bytes *record)
+{
+	uint64_t time = gt_advance(lane->time_ns, gt_get_varint(record));
+	uint64_t series = gt_get_varint(record);
+	int64_t value = gt_unzigzag(gt_get_varint(record));
+
+	if (record->bad || !series || series > r->definitions.series_count)
+		return false;
+	lane->time_ns = time;
+	lane->next = (struct gt_event){
+		.time_ns = time, .tid = lane->tid, .handle = series, .size = (uint64_t)value
+	};
+	return true;
+}
+
+static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
+{
+	size_t size;
+	const uint8_t *payload = gt_get_blob(&lane->bytes, &size);
+	struct gt_bytes record = { .at = payload };
+
+	if (!payload || tag == GT_TAG_END)
+		return false;
+	record.end = payload + size;
+	if (tag == GT_TAG_SAMPLE)
+		return decode_sample(r, lane, &record);
+	if (tag == GT_TAG_PAGING) {
+		bool is_whole = gt_paging_get(&lane->next, &record, lane->time_ns, lane->handle);
+
+		lane->time_ns = lane->next.time_ns;
+		lane->handle = lane->next.owner;
+		return is_whole;
+	}
+	if (tag == GT_TAG_TOUCH) {
+		lane->next = (struct gt_event){ .time_ns = lane->time_ns, .tid = lane->tid };
+		record.bad =
+			!gt_touches_begin(&lane->touches, &r->definitions, &record, &lane->next);
+		lane->time_ns = lane->next.time_ns;
+	}
+	if (tag == GT_TAG_THREAD)
+		lane->tid = (uint32_t)gt_get_varint(&record);
+	if (tag == GT_TAG_THREAD || tag == GT_TAG_PHASE)
+		lane->phase = tag == GT_TAG_PHASE ? (uint32_t)gt_get_varint(&record) : 0;
+	if (tag == GT_TAG_THREAD || tag == GT_TAG_THREAD_END)
+		lane->has_thread = tag == GT_TAG_THREAD;
+	if (tag == GT_TAG_END_DETAIL) {
+		lane->end_size = gt_get_varint(&record);
+		lane->end_place = (uint16_t)gt_get_varint(&record);
+	}
+	if (tag == GT_TAG_CALL) {
+		lane->duration_ns = gt_get_varint(&record);
+		lane->since_ns = gt_get_varint(&record);
+	}
+	return !record.bad && lane->phase <= r->definitions.phase_count;
+}
+
+/* Decodes the next record, whatever it is; false when it is damaged. */
+static bool decode_record(struct gt_reader *r, struct lane *lane, uint64_t *tag)
+{
+	*tag = GT_TAG_TOUCH;
+	if (gt_bytes_left(&lane->touches.left))
+		return gt_touches_next(&lane->touches, &lane->next);
+	*tag = gt_get_varint(&lane->bytes);
+	if (*tag >= GT_TAG_EVENT)
+		return decode_event(r, lane, *tag, &lane->next);
+	return !lane->bytes.bad && decode_other(r, lane, *tag);
+}
+
+/* True if a record with this tag, which is in `next` now, is to be returned as an event. */
+static bool is_returned(struct gt_reader *r, const struct lane *lane, uint64_t tag)
+{
+	if (tag < GT_TAG_EVENT)
+		return tag == GT_TAG_SAMPLE || tag == GT_TAG_PAGING || tag == GT_TAG_TOUCH;
+	if (lane->next.function != GT_FN_NONE)
+		return true;
+	r->unknown++;
+	gt_reader_add_gap(r, lane->next.time_ns, lane->next.time_ns);
+	return false;
+}
+
+/* Advances a lane to its next event, by any number of records and blocks. */
+static __attribute__((noinline)) enum step step_on(struct gt_reader *r, struct lane *lane)
+{
+	uint64_t tag;
+
+	do {
+		const uint8_t *from;
+
+		while (!gt_bytes_left(&lane->bytes) && !gt_bytes_left(&lane->touches.left)) {
+			enum step step = gt_lane_load_block(r, lane);
+
+			if (step != STEP_ON)
+				return step;
+		}
+		from = lane->bytes.at;
+		if (!decode_record(r, lane, &tag)) {
+			gt_reader_note_damage(r, "a damaged record",
+					      lane->blocks[lane->block_next - 1].offset +
+						      sizeof(struct gt_block_header) +
+						      (uint64_t)(from - lane->buffer));
+			return STEP_DAMAGE;
+		}
+	} while (!is_returned(r, lane, tag));
+	return STEP_ON;
+}
+
+/* Advances a lane to its next event; false at its end. */
+static inline bool advance(struct gt_reader *r, struct lane *lane)
+{
+	if (!gt_bytes_left(&lane->bytes) || gt_bytes_left(&lane->touches.left) ||
+	    !decode_quickly(r, lane)) {
+		enum step step = step_on(r, lane);
+
+		if (step == STEP_DAMAGE)
+			gt_reader_lose_rest(r, lane);
+		if (step != STEP_ON)
+			return false;
+	}
+	if (lane->next.time_ns > lane->key)
+		lane->key = lane->next.time_ns;
+	return true;
+}
+
+void gt_lanes_start(struct gt_reader *r)
+{
+	for (size_t i = 1; i < r->lane_count; i++)
+		if (advance(r, &r->lanes[i]))
+			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
+}
+
+bool gt_reader_key(const struct gt_reader *r, uint64_t *key)
+{
+	if (r->heap.count)
+		*key = r->heap.items[0].key;
+	return r->heap.count;
+}
+
+size_t gt_reader_read(struct gt_reader *r, struct gt_event *events, size_t most, uint64_t last_key,
+		      bool *has_new_gap)
+{
+	size_t count = 0;
+
+	r->has_new_gap = false;
+	while (count < most && r->heap.count && r->heap.items[0].key <= last_key &&
+	       !r->has_new_gap) {
+		struct lane *lane = &r->lanes[r->heap.items[0].item];
+
+		events[count++] = lane->next;
+		if (advance(r, lane))
+			gt_heap_rekey(&r->heap, lane->key);
+		else
+			gt_heap_pop(&r->heap);
+	}
+	*has_new_gap = r->has_new_gap;
+	return count;
+}
+
+int gt_reader_next(struct gt_reader *r, struct gt_event *event)
+{
+	bool has_new_gap;
+
+	return gt_reader_read(r, event, 1, UINT64_MAX, &has_new_gap) ?
+		       1 :
+		       gt_reader_unfinished(r, event);
+}
