@@ -2,7 +2,7 @@
 /*
  * make_events.c - writes a recording of any number of events through the real writer.
  *
- *	make_events FOLDER EVENTS balanced|alive|reused|distinct
+ *	make_events FOLDER EVENTS balanced|alive|reused|distinct|processes
  *
  * Four threads, each with a lane of its own, whose events alternate in time; a thousand distinct
  * stacks of 16 frames, some far busier than others; three quarters buffers of all sizes, one
@@ -10,7 +10,8 @@
  * nothing, `reused` has one alive per thread, which the driver gives the same handle every time: a
  * loop that creates and releases looks like that. `distinct` ends nothing either, and each of its
  * events has a stack of its own: one thread recurses 20 deep and takes one of two ways at each
- * level. The addresses in the stacks are this program's own, so that a report finds symbols.
+ * level. `processes` is `reused` with 10,000 processes, 20 stacks each. The addresses in the stacks
+ * are this program's own, so that a report finds symbols.
  */
 #include <errno.h>
 #include <limits.h>
@@ -29,6 +30,7 @@
 enum {
 	THREADS = 4,
 	STACKS = 1000,
+	STACKS_OF_MANY = 20, /* of each of many processes */
 	FRAMES = 16,
 	LEVELS = 20,         /* of the recursion that makes distinct stacks */
 	STEP_NS = 1000,      /* between two events of a thread, on average */
@@ -42,11 +44,13 @@ static const struct shape {
 	const char *name;
 	uint32_t alive; /* of a thread at a time; 0: all that it creates */
 	bool is_distinct;
+	uint32_t processes; /* 0: one */
 } shapes[] = {
 	{ .name = "balanced", .alive = 10000 / THREADS },
 	{ .name = "alive" },
 	{ .name = "reused", .alive = 1 },
 	{ .name = "distinct", .is_distinct = true },
+	{ .name = "processes", .alive = 1, .processes = 10000 },
 };
 
 struct resource {
@@ -169,14 +173,14 @@ static void define_module(struct gt_writer *w, void *defined)
 				 .mtime_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec });
 }
 
-static void define_stacks(struct gt_writer *w, uint32_t *stacks)
+static void define_stacks(struct gt_writer *w, uint32_t *stacks, uint32_t count)
 {
 	/* code begins some way into the file; which function an address falls into is no matter */
 	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095;
 	uintptr_t size = (uintptr_t)etext - from;
 	uint64_t random = 1, frames[FRAMES];
 
-	for (uint32_t i = 0; i < STACKS; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		for (int f = 0; f < FRAMES; f++)
 			/* the outer half is common to many, as main and its like are */
 			frames[f] = from + (f < FRAMES / 2 ? next_random(&random) % size :
@@ -221,16 +225,17 @@ static void write_threads(struct gt_writer *w, uint64_t events, const struct sha
 {
 	static uint32_t stacks[STACKS];
 	struct thread threads[THREADS] = { 0 };
+	uint32_t stack_count = shape->processes ? STACKS_OF_MANY : STACKS;
 	uint64_t now = gt_now_ns();
 
-	define_stacks(w, stacks);
+	define_stacks(w, stacks, stack_count);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct thread *t = &threads[i];
 		char name[16];
 
 		*t = (struct thread){ .writer = w,
 				      .stacks = stacks,
-				      .stack_count = STACKS,
+				      .stack_count = stack_count,
 				      .tid = 1000 + i,
 				      .events = events / THREADS,
 				      .time_ns = now,
@@ -264,27 +269,20 @@ static const struct shape *find_shape(const char *name)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+/* One process of the recording. */
+static void write_trace(const char *folder, uint32_t pid, uint64_t events,
+			const struct shape *shape)
 {
-	const struct shape *shape = argc == 4 ? find_shape(argv[3]) : NULL;
 	bool defined = false;
-	struct gt_writer_options options = { .pid = (uint32_t)getpid(),
+	struct gt_writer_options options = { .pid = pid,
 					     .ppid = (uint32_t)getppid(),
 					     .modules = define_module,
 					     .context = &defined };
-	uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	struct gt_writer *w;
 	char path[PATH_MAX];
 	int e;
 
-	if (events < 2 * THREADS || !shape) {
-		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive|reused|distinct\n",
-			argv[0]);
-		return 2;
-	}
-	if (mkdir(argv[1], 0700))
-		fail(argv[1], errno);
-	snprintf(path, sizeof path, "%s/%u.trace", argv[1], options.pid);
+	snprintf(path, sizeof path, "%s/%u.trace", folder, pid);
 	e = gt_writer_open(&w, path, &options);
 	if (e)
 		fail(path, -e);
@@ -295,5 +293,23 @@ int main(int argc, char **argv)
 		write_threads(w, events, shape);
 	gt_writer_end(w);
 	gt_writer_free(w);
+}
+
+int main(int argc, char **argv)
+{
+	const struct shape *shape = argc == 4 ? find_shape(argv[3]) : NULL;
+	uint32_t processes = shape && shape->processes ? shape->processes : 1;
+	uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) / processes : 0;
+
+	if (events < 2 * THREADS || !shape) {
+		fprintf(stderr,
+			"usage: %s FOLDER EVENTS balanced|alive|reused|distinct|processes\n",
+			argv[0]);
+		return 2;
+	}
+	if (mkdir(argv[1], 0700))
+		fail(argv[1], errno);
+	for (uint32_t i = 0; i < processes; i++)
+		write_trace(argv[1], (uint32_t)getpid() + i, events, shape);
 	return 0;
 }
