@@ -269,11 +269,23 @@ def check_schema(case, question, answer):
     assert answer["fleet"] == question
 
 
+def ask_after_a_release(case, server):
+    """A release a minute ago: the words are the running process's, although the ended one held far more."""
+    minute = MIDNIGHT + 5 * DAY + 600
+    insert(server, {"time": minute, "live_bytes": 300 << 20, "growth_bytes": 1 << 20, "growing_since": MIDNIGHT},
+           {"time": minute + 60, "pid": 2, "place": "load load.c:11", "line": 11, "live_bytes": 0},
+           {"time": minute + 60, "pid": 2, "place": "load load.c:14", "line": 14, "live_bytes": 4 << 20})
+    out = json.loads(fleet(case, server, "diff", "--before", time_text(minute), "--after", time_text(minute + 60),
+                           "-f", "json"))
+    assert [(p["change"], p["place"]) for p in out["places"]] == [("gone", "load load.c:14")], out
+
+
 def test_the_fleet_answers_from_an_old_server(case):
     with engines.ClickHouse(case) as server:
         done = case.gputrack("fleet", "--clickhouse", server.url, "top")
         assert done.status == 1 and "has no rows yet" in done.err, done.err
         ask_everything(case, server)
+        ask_after_a_release(case, server)
         done = case.gputrack("fleet", "--clickhouse", server.url, "diff", "--before", "2026-01-01", "--after", "2026-09-22")
         assert done.status == 1 and "has no rows of 2026-01-01" in done.err, done.err
 
@@ -281,6 +293,7 @@ def test_the_fleet_answers_from_an_old_server(case):
 def test_the_fleet_answers_from_todays_server(case):
     with engines.Chdb(case) as server:
         ask_everything(case, server)
+        ask_after_a_release(case, server)
 
 
 def rows_with_ties():

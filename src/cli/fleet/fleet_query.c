@@ -317,12 +317,12 @@ static int count_hosts(struct gt_fleet_answer *a, struct gt_clickhouse *c, const
 }
 
 /* The words of all places at a moment. */
-static int name_places(struct gt_fleet_answer *a, struct gt_clickhouse *c, const char *rows,
-		       struct gt_error *error)
+static int name_places(struct gt_fleet_answer *a, struct gt_clickhouse *c, const char *names,
+		       const char *seen, struct gt_error *error)
 {
 	struct gt_fleet_place unknown;
 	struct table t;
-	int e = ask(&t, c, a, error, SQL_AT_WORDS, rows);
+	int e = ask(&t, c, a, error, SQL_AT_WORDS, names, seen);
 
 	for (; !e && next_line(&t); end_line(&t)) {
 		struct gt_fleet_place *p = find_place(a, count_of(&t));
@@ -370,7 +370,7 @@ int gt_fleet_at(struct gt_fleet_answer *a, struct gt_clickhouse *c, const char *
 	if (!e)
 		e = finish(&t, c, error);
 	if (!e)
-		e = name_places(a, c, names, error);
+		e = name_places(a, c, names, seen, error);
 	free(state);
 	free(seen);
 	free(names);

@@ -22,19 +22,20 @@
 
 /*
  * The words of a group: processes of two releases, or of two programs, say one place with different
- * lines or files. Those of the last ten minutes count, of these the ones that hold most, to a power
- * of two, and of equal ones always the same.
+ * lines or files. The words are those of the row with the greatest rank, and of equal ones always
+ * the same row's.
  */
-#define LATEST_WORDS \
-	"argMax(place, latest), argMax(file, latest), argMax(line, latest), any(api), any(kind)"
-#define WORDS_AND_LATEST \
-	"place, file, line, api, kind, bitOr(bitOr(bitShiftLeft(toUInt64(intDiv(toUInt32(time), " \
-	"600)), 42), bitShiftLeft(toUInt64(log2(live_bytes + live_objects + 1)), 36)), " \
-	"bitAnd(cityHash64(place, file, line), 68719476735)) AS latest"
+#define BEST_WORDS \
+	"argMax(place, best), argMax(file, best), argMax(line, best), any(api), any(kind)"
+#define WORDS_BY(rank) \
+	"place, file, line, api, kind, bitOr(bitShiftLeft(" rank ", 20), " \
+	"bitAnd(cityHash64(place, file, line), 1048575)) AS best"
+#define RANK_TIME "toUInt64(toUInt32(time))"
+#define RANK_HELD "least(live_bytes + live_objects, 17592186044415)" /* 44 bits */
 
 /* The words of places: days, keys. */
 #define SQL_WORDS \
-	"SELECT site, " LATEST_WORDS " FROM (SELECT site, " WORDS_AND_LATEST " FROM days WHERE " \
+	"SELECT site, " BEST_WORDS " FROM (SELECT site, " WORDS_BY(RANK_TIME) " FROM days WHERE " \
 	"day >= '%s' AND day <= '%s' AND site IN (%s)) GROUP BY site"
 
 /* What running processes hold of places: day, keys, day. */
@@ -83,7 +84,7 @@
 #define SQL_STATE \
 	"time, host, pid, started, live_bytes, live_objects, growth_bytes, growth_objects, growing_since"
 #define SQL_SEEN  "time, host"
-#define SQL_NAMES "time, place, file, line, api, kind, live_bytes, live_objects"
+#define SQL_NAMES "time, host, place, file, line, api, kind, live_bytes, live_objects"
 
 /* Places at a moment: SQL_STATE, SQL_SEEN of it. */
 #define SQL_AT \
@@ -96,10 +97,13 @@
 	"JOIN (SELECT cityHash64(host) AS machine, max(time) AS host_seen FROM %s GROUP BY " \
 	"machine) AS hosts USING machine WHERE " IS_LATEST " GROUP BY key ORDER BY key"
 
-/* Their words: SQL_NAMES of the same moment. */
+/*
+ * Their words, of the running process that holds most: SQL_NAMES, SQL_SEEN of the same moment. One
+ * that has ended may have been of another release.
+ */
 #define SQL_AT_WORDS \
-	"SELECT code, " LATEST_WORDS " FROM (SELECT code, " WORDS_AND_LATEST " FROM %s) GROUP BY " \
-	"code"
+	"SELECT code, " BEST_WORDS " FROM (SELECT code, " WORDS_BY(RANK_HELD) " FROM %s WHERE " \
+	"(host, time) IN (SELECT host, max(time) FROM %s GROUP BY host)) GROUP BY code"
 
 /* The processes that have a place: days, file, file, line, days. */
 #define SQL_WHERE \
