@@ -262,3 +262,34 @@ def test_what_the_runtime_releases_after_the_driver_has_ended_is_no_event(case):
     # any other failure is one
     as_bare(case, "b.gt", case.program("cuda_asks"), "handle", FAKE_CUDA_FAIL="cuMemFree_v2:8:1")
     assert case.report("b.gt", "summary")["failures"]
+
+
+def test_calls_of_ours_never_fail(case):
+    """compute-sanitizer shows them to its user as errors of the program."""
+    log = case.path("errors")
+    for command in ((case.program("cuda_asks"), "proc"), (case.program("cuda_objects"),)):
+        for options in ((), ("--touches",)):
+            case.gputrack("run", "-q", "-o", "a.gt", "--cuda-door", "direct", *options, *command,
+                          env=cuda(case, FAKE_CUDA_ERRORS=str(log)))
+            ours = log.read_text() if log.exists() else ""
+            log.unlink(missing_ok=True)
+            case.run(*command, env=cuda(case, FAKE_CUDA_ERRORS=str(log)))
+            bare = log.read_text() if log.exists() else ""
+            log.unlink(missing_ok=True)
+            assert ours == bare, (command, options, ours, bare)
+
+
+def test_nsight_computes_own_driver_is_seen(case):
+    """It is preloaded before us, hands itself out for the driver, and refuses programs with CUPTI's variable."""
+    injection = case.build / "tests/fake/cuda/libcuda-injection.so"
+    env = cuda(case, LD_PRELOAD=str(injection))
+    for way in ("handle", "proc", "old"):
+        traced = case.gputrack("run", "-q", "-o", f"{way}.gt", case.program("cuda_asks"), way, env=env)
+        assert (traced.out, traced.status) == ("used\n", 0), traced.err
+        assert functions(case.events(f"{way}.gt")) == USED, way
+    variable = "CUDA_INJECTION64_PATH"
+    shutil.copy("/usr/bin/env", case.path("ncu"))
+    for command, more, is_set in (("env", {}, True), ("./ncu", {}, False),
+                                  ("env", {"NV_NSIGHT_INJECTION_PORT_BASE": "49152"}, False)):
+        seen = case.gputrack("run", "-q", "-o", "env.gt", command, env={**env, **more})
+        assert "libgputrack_preload.so" in seen.out and (variable in seen.out) == is_set, (command, more, seen.out)

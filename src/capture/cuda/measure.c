@@ -15,6 +15,7 @@ enum { CAPTURE_RELAXED = 2 /* CU_STREAM_CAPTURE_MODE_RELAXED */ };
 
 _Atomic uint32_t gt_cuda_measuring, gt_cuda_memory_changes;
 
+static CUresult (*get_current)(CUcontext *context);
 static CUresult (*get_info)(size_t *available, size_t *total);
 static CUresult (*exchange_capture_mode)(int *mode);
 
@@ -45,18 +46,25 @@ static const struct gt_call_door door = { .owner = owner_of, .place = place_of }
 
 void gt_cuda_measure_start(void *(*find)(void *, const char *), void *handle)
 {
+	*(void **)&get_current = find(handle, "cuCtxGetCurrent");
 	*(void **)&get_info = find(handle, "cuMemGetInfo_v2");
 	*(void **)&exchange_capture_mode = find(handle, "cuThreadExchangeStreamCaptureMode");
 }
 
-/* Fails without a current context. A stream that is being captured must not notice. */
+/*
+ * Fails without a current context, which is asked for first: compute-sanitizer shows its user every
+ * call that fails. A stream that is being captured must not notice.
+ */
 static bool read_used(uint64_t *used)
 {
 	size_t available, total;
 	int mode = CAPTURE_RELAXED;
+	CUcontext context = NULL;
 	bool is_known;
 
-	if (!get_info || !exchange_capture_mode || exchange_capture_mode(&mode) != CUDA_SUCCESS)
+	if (!get_current || !get_info || !exchange_capture_mode ||
+	    get_current(&context) != CUDA_SUCCESS || !context ||
+	    exchange_capture_mode(&mode) != CUDA_SUCCESS)
 		return false;
 	is_known = get_info(&available, &total) == CUDA_SUCCESS && available <= total;
 	exchange_capture_mode(&mode);

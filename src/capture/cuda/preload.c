@@ -26,6 +26,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/machine.h"
@@ -94,6 +95,16 @@ __attribute__((visibility("hidden"))) _Atomic(dlsym_fn *) gt_preload_real;
 extern EXPORT const char gt_cuda_preloaded;
 const char gt_cuda_preloaded;
 
+/* Nsight Compute starts no program that CUPTI's variable is set for; it has us preloaded instead.
+ */
+static __attribute__((constructor)) void leave_to_nsight(void)
+{
+	const char *name = program_invocation_short_name;
+
+	if (!strcmp(name, "ncu") || !strcmp(name, "nv-nsight-cu-cli"))
+		unsetenv("CUDA_INJECTION64_PATH");
+}
+
 /* The C library's own, or that of the next library that stands in for it. */
 static dlsym_fn *real_dlsym(void)
 {
@@ -122,16 +133,20 @@ static struct link_map *module_of(const void *address)
 	return address && dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
 }
 
+/* Nsight Compute hands out a library of its own when a program loads the driver. */
 static bool is_driver(const struct link_map *map)
 {
-	static const char file[] = "libcuda.so";
+	static const char *const files[] = { "libcuda.so", "libcuda-injection.so" };
 	const char *name = map && map->l_name ? strrchr(map->l_name, '/') : NULL;
 
 	if (map && map->l_name && !name)
 		name = map->l_name;
 	else if (name)
 		name++;
-	return name && !strncmp(name, file, sizeof file - 1);
+	for (size_t i = 0; name && i < sizeof files / sizeof *files; i++)
+		if (!strncmp(name, files[i], strlen(files[i])))
+			return true;
+	return false;
 }
 
 void *gt_preload_door(const char *file, const char *name)

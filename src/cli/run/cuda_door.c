@@ -4,7 +4,8 @@
  *
  * Directly: a small library is preloaded. Through CUPTI: the driver loads the door. Both are
  * prepared, so that a child which was started without the preload is tracked as well; where the
- * preload is in a process, the door does not ask for CUPTI.
+ * preload is in a process, the door does not ask for CUPTI. Nsight Compute refuses programs that
+ * CUPTI's variable is set for: around us it is left out, within the preloaded library removes it.
  */
 #include "cli/run/cuda_door.h"
 
@@ -130,6 +131,7 @@ bool gt_cuda_open_door(enum gt_cuda_way way, enum gt_pools_wanted pools)
 		set_last("ASAN_OPTIONS", "verify_asan_link_order=0");
 	}
 	open_pools(pools, direct);
-	open_cupti(door, !direct);
+	if (!direct || !getenv("NV_NSIGHT_INJECTION_PORT_BASE"))
+		open_cupti(door, !direct);
 	return true;
 }

@@ -4,11 +4,13 @@
  *
  * FAKE_CUDA_FAIL=FUNCTION[:N[:CODE]][,…]   the N-th call of a function (0 or none: every one)
  *                                          fails with CODE (2, out of memory)
+ * FAKE_CUDA_ERRORS=FILE                    a line for each call that fails
  */
 #include "fake.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,4 +103,17 @@ void fake_finish(struct fake_call *call)
 	/* one that came while the call was under way gets no end without its beginning */
 	if (h && call->id)
 		h(call, 1);
+	fake_result(call->name, *call->result);
+}
+
+CUresult fake_result(const char *name, CUresult result)
+{
+	const char *path = result == CUDA_SUCCESS ? NULL : getenv("FAKE_CUDA_ERRORS");
+	FILE *file = path ? fopen(path, "ae") : NULL;
+
+	if (file) {
+		fprintf(file, "%s %d\n", name, (int)result);
+		fclose(file);
+	}
+	return result;
 }

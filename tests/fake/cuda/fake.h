@@ -91,6 +91,8 @@ void fake_tell_module(uint32_t id, const void *cubin, size_t size, bool loaded);
 /* False: the call must not be made, *result says why. */
 bool fake_begin(struct fake_call *call);
 void fake_finish(struct fake_call *call);
+/* Writes the names of calls that fail into the file FAKE_CUDA_ERRORS; returns the result. */
+CUresult fake_result(const char *name, CUresult result);
 
 /* context.c */
 CUcontext fake_current(void);
@@ -124,5 +126,5 @@ int fake_devices(void);
 #define PLAIN(fn, parameters, body)                                                                \
 	FAKE_EXPORT CUresult CUDAAPI fn parameters                                                 \
 	{                                                                                          \
-		return (body);                                                                     \
+		return fake_result(#fn, (body));                                                   \
 	}
