@@ -78,6 +78,7 @@ def without_tests(mutations):
     # programs that are run again in another way
     known += [f"unit/{name}" for names in re.findall(r"test\('(\w+)'|'(\w+)': \d", (SOURCE / "tests/unit/meson.build").read_text())
               for name in names if name]
+    known += [f"{name}_{size}k_pages" for name in known for size in (16, 64)]
     for path in (SOURCE / "tests/e2e").glob("test_*.py"):
         known += [name for name, _ in run.functions_of(run.load(path), f"e2e/{path.stem[5:]}")]
     return [f"{m.name}: no test has '{part}' in its name" for m in mutations for part in m.tests + m.then

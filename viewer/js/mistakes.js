@@ -52,7 +52,7 @@ const GROUPS_OF_MISTAKES = [["Redundant releases", "redundant", redundantEntry],
   ["Calls during which a process ended", "last_calls", lastCallEntry]];
 
 /* What a filter knows of a call: as a call site. */
-function callSite(set, call) {
+function siteOfCall(set, call) {
   const apis = set.kinds.filter((kind) => kind.name === call.kind).map((kind) => kind.api);
   return { kind: { name: call.kind, api: apis.join(" ") }, place: set.data.place(call.place),
     frames: [...set.data.stack(call.stack), { name: call.function, where: "" }] };
@@ -62,7 +62,7 @@ function callSite(set, call) {
 function shownMistakes(set) {
   const filter = chosenFilter();
   return GROUPS_OF_MISTAKES.map(([title, name, draw]) => [title, set.raw.mistakes[name].filter((call) =>
-    !filter || filter.site(callSite(set, call))), draw]);
+    !filter || filter.site(siteOfCall(set, call))), draw]);
 }
 
 function mistakeRows(set) {
