@@ -3,6 +3,8 @@
 import harness
 from test_attach import Attached, need_root, read_line
 
+ALONE = True
+
 
 def cuda(case, **more):
     folder = case.build / "tests/fake/cuda"

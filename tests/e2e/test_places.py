@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 
+import harness
 import pages
 import test_top
 
@@ -286,6 +287,7 @@ def rows_of_top(case, pid, *options):
         terminal.close()
 
 
+@harness.alone
 def test_the_live_screen_has_the_headline_of_every_other_view(case):
     """One program, recorded, and shown by top while it runs: attaching sees no lines of Python."""
     options = ("--library", "^opencl_")

@@ -9,6 +9,8 @@ import socket
 import threading
 import time
 
+import harness
+
 NESTED = [("pool_take", "pool.h", 11), ("pool_take_rounded", "pool.h", 16), ("prepare", "stages.c", 19),
           ("stage_nested", "stages.c", 24), ("main", "main.c", 15)]
 BARE = [("stage_nested", "pool.h", 11), ("main", "main.c", 15)]  # without the inlined functions
@@ -270,6 +272,7 @@ def forget_map(case, recording):
     pathlib.Path(f"/tmp/perf-{process['pid']}.map").unlink()
 
 
+@harness.alone
 def test_compiled_code_has_the_name_that_its_compiler_wrote(case):
     script = str(case.path("model.js"))
     ways = [("run",)]
@@ -316,6 +319,7 @@ def test_javascript_is_named_by_node(case):
     assert own[:2] == [("step", script), ("train", script)], frames
 
 
+@harness.alone
 def test_go_that_calls_c_has_its_own_lines(case):
     go = tool(case, "go", package="golang-go")
     programs = case.source / "tests/places/programs"
