@@ -154,7 +154,7 @@ def disk_table(folder):
             events += CALLS * sum(int(pairs) for pairs in re.findall(r"^(?:first|later)\t(\d+)", text, re.M))
         size = sum(path.stat().st_size for path in pathlib.Path(folder, "a.gt").glob("*.trace"))
         shutil.rmtree(f"{folder}/a.gt")
-        print(f"| {name} | {events:,} | {size:,} | {size / events:.1f} | ≤ {10 if "work" in command else 8} |",
+        print(f"| {name} | {events:,} | {size:,} | {size / events:.1f} | ≤ {10 if 'work' in command else 8} |",
               flush=True)
 
 

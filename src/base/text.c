@@ -43,6 +43,19 @@ size_t gt_utf8_next(const char *text, uint32_t *code)
 	return length;
 }
 
+size_t gt_text_plain_size(const char *text)
+{
+	/* what can be printed, without quotes, "&", "<", ">" and "\" */
+	static const bool is_plain[256] = { [' ' ... '!'] = true, ['#' ... '%'] = true,
+					    ['(' ... ';'] = true, ['='] = true,
+					    ['?' ... '['] = true, [']' ... '~'] = true };
+	size_t size = 0;
+
+	while (is_plain[(uint8_t)text[size]])
+		size++;
+	return size;
+}
+
 bool gt_utf8_is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
@@ -178,9 +191,14 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 void gt_tsv_put(FILE *out, const char *text)
 {
 	while (*text) {
+		size_t plain = gt_text_plain_size(text);
 		struct glyph g = { 0 };
 		uint32_t c;
 
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			break;
 		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '\t')
@@ -229,9 +247,14 @@ char *gt_text_sanitize(const char *text)
 void gt_xml_put(FILE *out, const char *text)
 {
 	while (*text) {
+		size_t length = gt_text_plain_size(text);
 		uint32_t c;
-		size_t length = gt_utf8_next(text, &c);
 
+		fwrite(text, 1, length, out);
+		text += length;
+		if (!*text)
+			break;
+		length = gt_utf8_next(text, &c);
 		if (c == GT_UTF8_BAD || c == 0xfffe || c == 0xffff ||
 		    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
 			fputs("\xef\xbf\xbd", out);
@@ -265,9 +288,14 @@ void gt_csv_put(FILE *out, const char *text)
 	if (quoted)
 		putc('"', out);
 	while (*text) {
+		size_t plain = gt_text_plain_size(text);
 		struct glyph g = { 0 };
 		uint32_t c;
 
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			break;
 		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '"')
