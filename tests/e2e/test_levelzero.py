@@ -358,7 +358,9 @@ def test_a_tracked_call_takes_few_system_calls(case):
     for env, of_row in ((csv_to(case), {"write": 1, "prlimit64": 1}), (case.tracker(), {})):
         tracked, again = system_calls(case, env)
         assert made == again
-        most = {"pread64": 2, "getrusage": 1, "newfstatat": 2, "rt_sigprocmask": 1, **of_row}
+        # malloc is asked before and after a call, without signals, while that takes a small share of the
+        # time: how often, of these four at most, depends on how quickly this machine answers
+        most = {"pread64": 2, "getrusage": 1, "newfstatat": 2, "rt_sigprocmask": 4, **of_row}
         for name in set(tracked) - {"total"}:
             extra = tracked[name] - bare.get(name, 0)
             assert extra <= most.get(name, 0) * calls + 100, (name, extra, calls)
