@@ -140,14 +140,16 @@ gt_lane_publish_call 0 3
 gt_window_open 1 4          a mapped part of a trace
 gt_writer_end_at 1 2        the state of a trace
 gt_recorder_enter 1 0       the writer of this process
-gt_recorder_event 2 0
+gt_recorder_event 1 0
+gt_recorder_lose 1 0
 gt_recorder_touch 1 0
 gt_guest_begin 1 0          whether a child has a recorder of its own
 gt_guest_end 1 0
 gt_guest_touch 1 0
 gt_settings_get 1 0         settings
 gt_modules_define 3 2       mapped libraries
-gt_ranges_phase 2 0         ranges of NVTX
+gt_ranges_phase 1 0         ranges of NVTX
+phase_of 1 0
 gt_range_start 0 1
 gt_range_end 1 0
 gt_range_text_get 1 0
