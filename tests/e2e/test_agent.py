@@ -158,22 +158,19 @@ def check_metrics(case, text):
 
 def check_profiles(case, agent, pid):
     """As Pyroscope, Parca and `go tool pprof` read them, and folded."""
-    live = {}
-
     def agree():
-        """The target is idle, but its last call may not have been counted yet when one of them was made."""
+        """The target is idle, but sums are made up at intervals: its last calls may come between two questions."""
         status, _, data = agent.get(f"/debug/pprof/gpu?pid={pid}")
         assert status == 200
         case.path("agent.pb.gz").write_bytes(data)
         samples, _ = test_exports.read_profile(case.path("agent.pb.gz"))
-        live.update(agent.value("gputrack_gpu_live_bytes"))
-        return sum(values[3] for _, _, values in samples) == sum(live.values())
+        live = sum(agent.value("gputrack_gpu_live_bytes").values())
+        text = agent.get("/debug/folded/gpu?type=inuse")[2].decode()
+        stack, size = text.strip().rsplit(" ", 1)
+        return sum(values[3] for _, _, values in samples) == live == int(size) and stack
 
-    until(agree)
-    status, kind, text = agent.get("/debug/folded/gpu?type=inuse")
-    stack, size = text.decode().strip().rsplit(" ", 1)
-    assert stack.startswith("attach_target;main;") and ";middle;allocate_here;[CUDA device memory] " in stack, text
-    assert int(size) == sum(live.values())
+    stack = until(agree)
+    assert stack.startswith("attach_target;main;") and ";middle;allocate_here;[CUDA device memory] " in stack, stack
     assert agent.get("/debug/folded/gpu?pid=1")[2] == b"" and agent.get("/debug/pprof/gpu?type=x")[0] == 400
 
 
