@@ -4,7 +4,9 @@
 
 #include "base/mem.h"
 
-static inline struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
+/* The entry's site; made if there is none yet. */
+static __attribute__((noinline)) struct gt_site *find_site(struct gt_ledger *l,
+							   const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
@@ -20,9 +22,21 @@ static inline struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry
 				  .kind = gt_functions[e->function].kind,
 				  .function = e->function,
 				  .epoch = l->epoch,
+				  .origin = (uint8_t)gt_breakdown_origin(&l->breakdown, e),
 				  .next = p->site_of[e->stack] };
 	p->site_of[e->stack] = (uint32_t)l->site_count;
 	return site;
+}
+
+/* The same; at once for the function that created the first resource there. */
+static inline struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_ledger_private *p = l->private;
+	uint32_t i = e->stack < p->site_of_size ? p->site_of[e->stack] : 0;
+
+	while (i && l->sites[i - 1].function != e->function)
+		i = l->sites[i - 1].next;
+	return i ? &l->sites[i - 1] : find_site(l, e);
 }
 
 /*
@@ -93,7 +107,7 @@ static bool leave_behind(void *ledger, const struct gt_entry *e)
 	site->gone++;
 	site->bytes_gone += bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
-		gt_breakdown_remove(&l->breakdown, e, bytes);
+		gt_breakdown_remove(&l->breakdown, (enum gt_origin)site->origin, e, bytes);
 	if (l->observer)
 		l->observer->ended(l->observer->context, e, 0, GT_ENDED_BY_PROCESS);
 	return true;
@@ -141,7 +155,7 @@ static inline void count_alive(struct gt_ledger *l, const struct gt_entry *e, st
 	if (l->shortage_count && bytes)
 		gt_misuse_went_on(l, e->process);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_add(&l->breakdown, e, bytes);
+		gt_breakdown_add(&l->breakdown, (enum gt_origin)site->origin, e, bytes);
 	/* of moments with the same segments, the one with the most in their blocks */
 	if (l->device_bytes > l->peak_bytes ||
 	    (l->device_bytes == l->peak_bytes && l->pooled_bytes > l->peak_pooled_bytes)) {
@@ -247,7 +261,7 @@ void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_ent
 	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
 	add_bytes(l, segment, 0 - (uint64_t)bytes);
-	gt_breakdown_remove(&l->breakdown, segment, (uint64_t)bytes);
+	gt_breakdown_remove(&l->breakdown, (enum gt_origin)site->origin, segment, (uint64_t)bytes);
 	if (l->observer && l->observer->moved)
 		l->observer->moved(l->observer->context, segment, bytes);
 }
@@ -283,7 +297,7 @@ void gt_account_end(struct gt_ledger *l, const struct gt_entry *e)
 	site->bytes_live -= bytes;
 	add_bytes(l, e, 0 - bytes);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_remove(&l->breakdown, e, bytes);
+		gt_breakdown_remove(&l->breakdown, (enum gt_origin)site->origin, e, bytes);
 }
 
 /* The end of an entry is undone: it was none. */

@@ -358,7 +358,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	gt_references_ended(&b->references, &b->live, e);
 	gt_addresses_ended(&b->addresses, e);
 	if (by == GT_ENDED_BY_CALL && b->can_be_retained[gt_kinds[gt_entry_kind(e)].family])
-		gt_ended_handles_add(&b->ended, e, a->event);
+		gt_ended_handles_add(&b->ended, e, gt_entry_hash(e), a->event);
 	p->ended++;
 	p->live--;
 	p->bytes -= bytes;

@@ -37,16 +37,18 @@ static void grow(struct gt_breakdown_part *part, uint64_t bytes, uint64_t time_n
 	}
 }
 
-void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
+void gt_breakdown_add(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
+		      uint64_t bytes)
 {
-	grow(&s->origins[gt_breakdown_origin(s, e)], bytes, e->time_ns);
+	grow(&s->origins[origin], bytes, e->time_ns);
 	grow(part_at(&s->processes, &s->process_count, e->process), bytes, e->time_ns);
 	grow(part_at(&s->places, &s->place_count, e->place), bytes, e->time_ns);
 }
 
-void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
+void gt_breakdown_remove(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
+			 uint64_t bytes)
 {
-	s->origins[gt_breakdown_origin(s, e)].bytes -= bytes;
+	s->origins[origin].bytes -= bytes;
 	part_at(&s->processes, &s->process_count, e->process)->bytes -= bytes;
 	part_at(&s->places, &s->place_count, e->place)->bytes -= bytes;
 }

@@ -32,8 +32,10 @@ struct gt_breakdown {
 void gt_breakdown_fini(struct gt_breakdown *s);
 enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e);
 
-/* An entry with `bytes` of device memory was allocated, or freed. */
-void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
-void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
+/* An entry of that origin with `bytes` of device memory was allocated, or freed. */
+void gt_breakdown_add(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
+		      uint64_t bytes);
+void gt_breakdown_remove(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
+			 uint64_t bytes);
 /* Call when the total reaches a new peak. */
 void gt_breakdown_mark_peak(struct gt_breakdown *s);

@@ -15,14 +15,9 @@ void gt_ended_handles_fini(struct gt_ended_handles *ended)
 	*ended = (struct gt_ended_handles){ 0 };
 }
 
-static size_t bucket_of(const struct gt_entry *e)
-{
-	return gt_handle_hash(e->process, gt_entry_kind(e), e->handle) % ENDED_MAX;
-}
-
 static void forget(struct gt_ended_handles *ended, uint32_t index)
 {
-	uint32_t *link = &ended->heads[bucket_of(&ended->list[index].entry)];
+	uint32_t *link = &ended->heads[gt_entry_hash(&ended->list[index].entry) % ENDED_MAX];
 
 	while (*link && *link != index + 1)
 		link = &ended->list[*link - 1].next;
@@ -30,13 +25,12 @@ static void forget(struct gt_ended_handles *ended, uint32_t index)
 		*link = ended->list[index].next;
 }
 
-static struct gt_ended_handle *find(const struct gt_ended_handles *ended, uint32_t process,
-				    enum gt_kind kind, uint64_t handle)
+static inline struct gt_ended_handle *find(const struct gt_ended_handles *ended, uint64_t hash,
+					   uint32_t process, enum gt_kind kind, uint64_t handle)
 {
 	if (!ended->list)
 		return NULL;
-	for (uint32_t i = ended->heads[gt_handle_hash((uint16_t)process, kind, handle) % ENDED_MAX];
-	     i; i = ended->list[i - 1].next) {
+	for (uint32_t i = ended->heads[hash % ENDED_MAX]; i; i = ended->list[i - 1].next) {
 		struct gt_ended_handle *d = &ended->list[i - 1];
 
 		if (d->entry.handle == handle && d->entry.process == process &&
@@ -49,15 +43,15 @@ static struct gt_ended_handle *find(const struct gt_ended_handles *ended, uint32
 const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handles *ended,
 						    const struct gt_event *event, uint32_t process)
 {
-	return find(ended, process, (enum gt_kind)gt_functions[event->function].kind,
-		    event->handle);
+	return find(ended, gt_event_hash(event, process), process,
+		    (enum gt_kind)gt_functions[event->function].kind, event->handle);
 }
 
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
-			  const struct gt_event *event)
+			  uint64_t hash, const struct gt_event *event)
 {
 	struct gt_ended_handle *d =
-		find(ended, entry->process, gt_entry_kind(entry), entry->handle);
+		find(ended, hash, entry->process, gt_entry_kind(entry), entry->handle);
 	uint32_t index, *head;
 
 	/* a reused handle is remembered once, however often it ends */
@@ -70,7 +64,7 @@ void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry 
 		if (ended->count > ENDED_MAX)
 			forget(ended, index);
 		d = &ended->list[index];
-		head = &ended->heads[bucket_of(entry)];
+		head = &ended->heads[hash % ENDED_MAX];
 		d->next = *head;
 		*head = index + 1;
 	}

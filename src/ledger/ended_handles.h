@@ -29,9 +29,9 @@ struct gt_ended_handles {
 };
 
 void gt_ended_handles_fini(struct gt_ended_handles *ended);
-/* The event has ended the entry. */
+/* The event has ended the entry; `hash` is its handle's. */
 void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
-			  const struct gt_event *event);
+			  uint64_t hash, const struct gt_event *event);
 /* Begin to fetch what it takes to add or find a handle by its hash; first the one, then the other.
  */
 GT_PREFETCHES void gt_ended_handles_prefetch(const struct gt_ended_handles *ended, uint64_t hash)

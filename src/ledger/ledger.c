@@ -177,7 +177,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		/* a call that ends several ranges names the sum of their sizes */
 		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
 			l->size_mismatches += a->event->size && a->event->size != e->size;
-		gt_ended_handles_add(&p->misuse.ended, e, a->event);
+		gt_ended_handles_add(&p->misuse.ended, e, gt_entry_hash(e), a->event);
 		break;
 	case GT_ENDED_BY_HOLDER: /* already remembered, at the program's own release */ break;
 	case GT_ENDED_BY_CREATION: l->replaced++; break;
@@ -303,7 +303,64 @@ static void end_abandoned(struct gt_ledger *l, uint32_t process,
 	free(a.blocks);
 }
 
-void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+/* True while nothing is known but entries and their accounts: no references, no blocks, no phases.
+ */
+static bool is_plain(const struct gt_ledger *l)
+{
+	const struct gt_ledger_private *p = l->private;
+
+	return !p->references.holder_size && !p->references.revived_size &&
+	       !p->addresses.is_built && !p->extents.is_built && !p->extents.abandoned &&
+	       !l->phase_count && !l->observer;
+}
+
+static bool bear_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			 uint64_t hash)
+{
+	const struct gt_entry *entry = gt_live_bear(&l->live, event, (uint16_t)process, hash);
+
+	if (entry)
+		gt_account_birth(l, entry);
+	return entry;
+}
+
+static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			uint64_t hash)
+{
+	const unsigned int concerns_others = GT_HOLDS | GT_TAKES | GT_RANGED | GT_POOLED;
+	bool releases = gt_functions[event->function].effect == GT_RELEASE;
+	const struct gt_entry *entry;
+	size_t at;
+
+	entry = gt_live_seek(&l->live, event, (uint16_t)process, hash, &at);
+	if (!entry || (releases && entry->refs > 1) ||
+	    gt_kinds[gt_entry_kind(entry)].habits & concerns_others)
+		return false;
+	gt_account_end(l, entry);
+	l->size_mismatches += event->size && event->size != entry->size;
+	gt_ended_handles_add(&l->private->misuse.ended, entry, hash, event);
+	gt_live_remove_at(&l->live, at);
+	return true;
+}
+
+/*
+ * Most events are the birth or the end of one resource, and concern no other. False for all others:
+ * nothing has changed, and apply_any does the same and everything else.
+ */
+static inline bool apply_plainly(struct gt_ledger *l, const struct gt_event *event,
+				 uint32_t process, uint64_t hash)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	if (event->failed || event->unfinished || event->phase || !is_plain(l))
+		return false;
+	if (fn->effect == GT_CREATE)
+		return !(gt_kinds[fn->kind].habits & (GT_HOLDS | GT_POOLED)) &&
+		       bear_plainly(l, event, process, hash);
+	return gt_function_ends(fn) && end_plainly(l, event, process, hash);
+}
+
+static void apply_any(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct applied applied = { l, event };
 	const struct gt_live_observer observer = { .born = born,
@@ -312,11 +369,6 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	struct gt_entry *entry;
 	enum gt_change change;
 
-	l->touched_count = 0;
-	if (!l->events++)
-		l->first_ns = event->time_ns;
-	if (event->time_ns > l->last_ns)
-		l->last_ns = event->time_ns;
 	change = l->private->references.holder_size &&
 				 gt_references_lack(&l->private->references, &l->live, event,
 						    (uint16_t)process) ?
@@ -342,7 +394,8 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		break;
 	case GT_CHANGE_RELEASED:
 		if (!gt_ledger_references(l, entry))
-			gt_ended_handles_add(&l->private->misuse.ended, entry, event);
+			gt_ended_handles_add(&l->private->misuse.ended, entry, gt_entry_hash(entry),
+					     event);
 		break;
 	case GT_CHANGE_REPLACED:
 	case GT_CHANGE_BORN:
@@ -351,6 +404,23 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	}
 	if (l->private->extents.abandoned)
 		end_abandoned(l, process, &observer);
+}
+
+void gt_ledger_apply_hashed(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			    uint64_t hash)
+{
+	l->touched_count = 0;
+	if (!l->events++)
+		l->first_ns = event->time_ns;
+	if (event->time_ns > l->last_ns)
+		l->last_ns = event->time_ns;
+	if (!apply_plainly(l, event, process, hash))
+		apply_any(l, event, process);
+}
+
+void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+{
+	gt_ledger_apply_hashed(l, event, process, gt_event_hash(event, process));
 }
 
 /* What the first round has led to. */
@@ -373,13 +443,9 @@ GT_PREFETCHES void prefetch_rest(const struct gt_ledger *l, const struct gt_even
 }
 
 void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
-			const uint32_t *processes, size_t count)
+			const uint64_t *hashes, size_t count)
 {
-	uint64_t hashes[GT_LEDGER_AHEAD];
-
-	count = count < GT_LEDGER_AHEAD ? count : GT_LEDGER_AHEAD;
 	for (size_t i = 0; i < count; i++) {
-		hashes[i] = gt_event_hash(&events[i], processes[i]);
 		gt_live_prefetch(&l->live, hashes[i]);
 		if (gt_function_ends(&gt_functions[events[i].function]))
 			gt_ended_handles_prefetch(&l->private->misuse.ended, hashes[i]);

@@ -30,6 +30,7 @@ struct gt_site {
 	uint32_t live_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
 	uint32_t held;         /* by libraries, as replay/held.h numbers them; 0: it is not */
 	uint32_t epoch, next;  /* private */
+	uint8_t origin;        /* enum gt_origin, of the first creation */
 };
 
 _Static_assert(sizeof(struct gt_site) == 104, "the price of a call site");
@@ -183,9 +184,12 @@ void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t cou
 enum { GT_LEDGER_AHEAD = 32 };
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
-/* Begins to fetch what it takes to apply these events; changes nothing. */
+/* The same, for callers that have the event's hash (gt_event_hash) already. */
+void gt_ledger_apply_hashed(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			    uint64_t hash);
+/* Begins to fetch what it takes to apply the events with these hashes; changes nothing. */
 void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
-			const uint32_t *processes, size_t count);
+			const uint64_t *hashes, size_t count);
 /* The process has ended: its memory is free, and what it left alive stays as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
 /* Adds a value measured independently of calls. */

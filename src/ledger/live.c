@@ -16,16 +16,6 @@ enum {
 	AHEAD = 16,      /* positions of the index that are fetched before they are needed */
 };
 
-static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
-{
-	return gt_live_at(l, slot);
-}
-
-static inline uint64_t entry_hash(const struct gt_entry *e)
-{
-	return gt_handle_hash(e->process, gt_entry_kind(e), e->handle);
-}
-
 /* The tag of the same entry one position farther from where its hash starts. */
 static inline uint8_t farther(uint8_t tag)
 {
@@ -43,8 +33,9 @@ static inline size_t distance_at(const struct gt_live *l, size_t i)
 {
 	size_t distance = l->tags[i] & GT_TAG_FAR;
 
-	return distance < GT_TAG_FAR ? distance :
-				       (i - entry_hash(at_slot(l, l->index[i] - 1))) & l->mask;
+	return distance < GT_TAG_FAR ?
+		       distance :
+		       (i - gt_entry_hash(gt_live_at(l, l->index[i] - 1))) & l->mask;
 }
 
 static inline bool is_handle(const struct gt_entry *e, uint16_t process, enum gt_kind kind,
@@ -69,7 +60,7 @@ static inline bool probe_hash(const struct gt_live *l, uint64_t hash, uint16_t p
 	for (; l->tags[i] && (l->tags[i] & GT_TAG_FAR) >= (tag & GT_TAG_FAR);
 	     i = (i + 1) & l->mask, tag = farther(tag)) {
 		is_there = l->tags[i] == tag &&
-			   is_handle(at_slot(l, l->index[i] - 1), process, kind, handle, place);
+			   is_handle(gt_live_at(l, l->index[i] - 1), process, kind, handle, place);
 		if (is_there || ((tag & GT_TAG_FAR) == GT_TAG_FAR &&
 				 distance_at(l, i) < ((i - hash) & l->mask)))
 			break;
@@ -111,12 +102,12 @@ static void index_slots(struct gt_live *l, size_t first, size_t end)
 	size_t count = 0;
 
 	for (size_t slot = first; slot < end; slot++) {
-		const struct gt_entry *e = at_slot(l, (uint32_t)slot);
+		const struct gt_entry *e = gt_live_at(l, (uint32_t)slot);
 
 		if (e->function == GT_FN_NONE)
 			continue;
 		slots[count] = (uint32_t)slot;
-		hashes[count] = entry_hash(e);
+		hashes[count] = gt_entry_hash(e);
 		__builtin_prefetch(&l->index[hashes[count] & l->mask], 1);
 		__builtin_prefetch(&l->tags[hashes[count] & l->mask], 1);
 		count++;
@@ -240,7 +231,7 @@ static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
 		return -ENOMEM;
 	if (arena->free_slot) {
 		*slot = arena->free_slot - 1;
-		arena->free_slot = at_slot(l, *slot)->refs;
+		arena->free_slot = gt_live_at(l, *slot)->refs;
 	} else {
 		*slot = arena->fresh++;
 		arena->left--;
@@ -265,7 +256,7 @@ static void release_chunks(struct gt_live *l, struct gt_live_arena *arena)
 
 static void give_slot(struct gt_live *l, uint32_t slot)
 {
-	struct gt_entry *entry = at_slot(l, slot);
+	struct gt_entry *entry = gt_live_at(l, slot);
 	struct gt_live_arena *arena = &l->arenas[entry->process];
 
 	entry->refs = arena->free_slot;
@@ -289,7 +280,7 @@ static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, uin
 
 	if (take_slot(l, entry->process, &slot))
 		return NULL;
-	e = at_slot(l, slot);
+	e = gt_live_at(l, slot);
 	*e = *entry;
 	put_at(l, i, hash, slot);
 	l->count++;
@@ -297,9 +288,9 @@ static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, uin
 	return e;
 }
 
-static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
+struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry)
 {
-	uint64_t hash = entry_hash(entry);
+	uint64_t hash = gt_entry_hash(entry);
 	size_t i;
 
 	if (is_full(l) && grow_index(l))
@@ -323,7 +314,7 @@ static void unlink_index(struct gt_live *l, size_t gap)
 	l->tags[gap] = 0;
 }
 
-static void remove_at(struct gt_live *l, size_t i)
+void gt_live_remove_at(struct gt_live *l, size_t i)
 {
 	uint32_t slot = l->index[i] - 1;
 
@@ -340,7 +331,7 @@ static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum 
 
 	if (!l->index || !probe(l, process, kind, handle, place, &i))
 		return NULL;
-	return at_slot(l, l->index[i] - 1);
+	return gt_live_at(l, l->index[i] - 1);
 }
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
@@ -377,39 +368,53 @@ struct gt_entry gt_live_entry_of(const struct gt_event *e, uint16_t process)
 				  .process = process };
 }
 
-struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry)
+struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_event *e, uint16_t process,
+			      uint64_t hash)
 {
-	return insert(l, entry);
+	struct gt_entry fresh = gt_live_entry_of(e, process);
+	size_t i;
+
+	if (is_full(l) ||
+	    probe_hash(l, hash, process, gt_entry_kind(&fresh), e->handle, fresh.place, &i))
+		return NULL;
+	return put(l, &fresh, hash, i);
+}
+
+struct gt_entry *gt_live_seek(const struct gt_live *l, const struct gt_event *e, uint16_t process,
+			      uint64_t hash, size_t *at)
+{
+	uint16_t place = e->place < 64 ? e->place : 0;
+
+	return l->index && probe_hash(l, hash, process,
+				      (enum gt_kind)gt_functions[e->function].kind, e->handle,
+				      place, at) ?
+		       gt_live_at(l, l->index[*at] - 1) :
+		       NULL;
 }
 
 static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone)
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	struct gt_entry fresh = gt_live_entry_of(e, process);
 	bool has_room = !is_full(l) || !grow_index(l);
-	uint64_t hash = gt_handle_hash(process, kind, e->handle);
-	size_t i = 0;
-	struct gt_entry *old =
-		l->index && probe_hash(l, hash, process, kind, e->handle, fresh.place, &i) ?
-			at_slot(l, l->index[i] - 1) :
-			NULL;
+	struct gt_entry *old;
 
+	*entry = has_room ? gt_live_bear(l, e, process, gt_event_hash(e, process)) : NULL;
+	if (*entry)
+		return GT_CHANGE_BORN;
+	old = find_at(l, process, kind, e->handle, e->place < 64 ? e->place : 0);
+	if (!old)
+		return GT_CHANGE_NO_MEMORY;
+	*entry = old;
 	/* the driver may give the handle of one that has died with its owner to another */
-	if (old && gt_kinds[kind].habits & GT_BORROWED && !gt_live_is_orphan(l, old)) {
+	if (gt_kinds[kind].habits & GT_BORROWED && !gt_live_is_orphan(l, old)) {
 		old->refs++;
-		*entry = old;
 		return GT_CHANGE_RETAINED;
 	}
-	if (old) {
-		if (gone)
-			*gone = *old;
-		*old = fresh;
-		*entry = old;
-		return GT_CHANGE_REPLACED;
-	}
-	*entry = has_room ? put(l, &fresh, hash, i) : NULL;
-	return *entry ? GT_CHANGE_BORN : GT_CHANGE_NO_MEMORY;
+	if (gone)
+		*gone = *old;
+	*old = gt_live_entry_of(e, process);
+	return GT_CHANGE_REPLACED;
 }
 
 static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t process, bool whole,
@@ -425,7 +430,7 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 		is_there = probe(l, process, kind, e->handle, 0, &i);
 	if (!is_there)
 		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
-	*entry = at_slot(l, l->index[i] - 1);
+	*entry = gt_live_at(l, l->index[i] - 1);
 	if (!whole && (*entry)->refs > 1) {
 		(*entry)->refs--;
 		return GT_CHANGE_RELEASED;
@@ -433,7 +438,7 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 	if (gone)
 		*gone = **entry;
 	*entry = NULL;
-	remove_at(l, i);
+	gt_live_remove_at(l, i);
 	return GT_CHANGE_ENDED;
 }
 
@@ -481,7 +486,7 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 	}
 	if (change != GT_CHANGE_ENDED)
 		return -ENOENT;
-	return insert(l, gone) ? 0 : -ENOMEM;
+	return gt_live_add(l, gone) ? 0 : -ENOMEM;
 }
 
 /* In imports the owner is a number that never was a living entry. */
@@ -545,7 +550,7 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 	size_t i;
 
 	if (probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i))
-		remove_at(l, i);
+		gt_live_remove_at(l, i);
 }
 
 void gt_live_each(const struct gt_live *l,

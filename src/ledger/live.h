@@ -72,6 +72,19 @@ void gt_live_fini(struct gt_live *l);
 enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone);
 
+/*
+ * The usual cases of gt_live_apply, for callers that have the hash of the event's handle already.
+ * The entry that the event gives birth to; NULL, and nothing is changed: there may be another with
+ * its handle, or no memory.
+ */
+struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_event *event, uint16_t process,
+			      uint64_t hash);
+/* The entry that the event names, and its position for gt_live_remove_at; NULL for none. */
+struct gt_entry *gt_live_seek(const struct gt_live *l, const struct gt_event *event,
+			      uint16_t process, uint64_t hash, size_t *at);
+/* The entry's bytes but for `refs` and `function` stay as they are until the next birth. */
+void gt_live_remove_at(struct gt_live *l, size_t at);
+
 /* Undoes GT_CHANGE_ENDED (given its `gone`) or GT_CHANGE_RELEASED: the call turned out to fail. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 
@@ -178,6 +191,11 @@ static inline uint64_t gt_event_hash(const struct gt_event *e, uint32_t process)
 static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
 {
 	return (enum gt_kind)gt_functions[entry->function].kind;
+}
+
+static inline uint64_t gt_entry_hash(const struct gt_entry *entry)
+{
+	return gt_handle_hash(entry->process, gt_entry_kind(entry), entry->handle);
 }
 
 /* True if the entry keeps another one alive. */

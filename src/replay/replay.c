@@ -33,21 +33,21 @@ static bool is_before(const struct gt_replay *how, uint64_t time_ns)
 	return how->until_ns && how->until_ns < time_ns;
 }
 
-static void apply_event(const struct gt_replay *how, struct gt_ledger *l,
-			const struct gt_event *event, uint32_t process)
+static inline void apply_event(const struct gt_replay *how, struct gt_ledger *l,
+			       const struct gt_event *event, uint32_t process, uint64_t hash)
 {
 	if (how->before)
 		how->before(how->context, l, event->time_ns);
-	gt_ledger_apply(l, event, process);
+	gt_ledger_apply_hashed(l, event, process, hash);
 	if (l->growth)
 		gt_growth_record(l->growth, l, event->time_ns);
 	if (how->each)
 		how->each(how->context, l, event, process);
 }
 
-static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+static bool take_event(const struct run *run, const struct gt_event *event, uint32_t process,
+		       uint64_t hash)
 {
-	const struct run *run = context;
 	bool wants_more = false;
 
 	for (size_t i = 0; i < run->count; i++) {
@@ -56,24 +56,52 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 		if (is_done(how, run->ledgers[i]) || is_before(how, event->time_ns))
 			continue;
 		if (is_about(run, how, process))
-			apply_event(how, run->ledgers[i], event, process);
+			apply_event(how, run->ledgers[i], event, process, hash);
 		wants_more |= !is_done(how, run->ledgers[i]);
 	}
 	return wants_more;
 }
 
-/* For one ledger of the whole recording. */
-static bool take_any_event(void *context, const struct gt_event *event, uint32_t process)
+/* True for one ledger of the whole recording. */
+static bool is_whole(const struct run *run)
 {
-	const struct run *run = context;
+	const struct gt_replay *how = &run->replays[0];
 
-	apply_event(&run->replays[0], run->ledgers[0], event, process);
-	return true;
+	return run->count == 1 && !how->until && !how->until_ns && !how->pid && !how->out;
 }
 
-static bool is_whole(const struct gt_replay *how)
+/* Some events that follow each other; false when no ledger wants more. */
+static inline bool take_events(const struct run *run, bool whole, const struct gt_event *events,
+			       const uint32_t *processes, size_t count)
 {
-	return !how->until && !how->until_ns && !how->pid && !how->out;
+	uint64_t hashes[GT_LEDGER_AHEAD];
+	bool wants_more = true;
+
+	for (size_t i = 0; i < count; i++)
+		hashes[i] = gt_event_hash(&events[i], processes[i]);
+	/* ledgers of many resources wait for memory most of the time */
+	for (size_t i = 0; i < run->count; i++)
+		gt_ledger_prefetch(run->ledgers[i], events, hashes, count);
+	for (size_t i = 0; wants_more && i < count; i++) {
+		if (whole)
+			apply_event(&run->replays[0], run->ledgers[0], &events[i], processes[i],
+				    hashes[i]);
+		else
+			wants_more = take_event(run, &events[i], processes[i], hashes[i]);
+	}
+	return wants_more;
+}
+
+static bool take_all(void *context, const struct gt_event *events, const uint32_t *processes,
+		     size_t count)
+{
+	return take_events(context, true, events, processes, count);
+}
+
+static bool take_wanted(void *context, const struct gt_event *events, const uint32_t *processes,
+			size_t count)
+{
+	return take_events(context, false, events, processes, count);
 }
 
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
@@ -132,35 +160,51 @@ static void take_touch(void *context, uint32_t process, const struct gt_touch *t
 	}
 }
 
-/* `ahead`: the run whose ledgers will want the events; NULL: none will. */
-static inline void read_events(struct gt_recording *r, gt_event_fn *each, void *context,
-			       const struct run *ahead, gt_tick_fn *tick)
+/* Calls `take` on all events, some at a time, until it returns false. */
+typedef bool take_fn(void *context, const struct gt_event *events, const uint32_t *processes,
+		     size_t count);
+
+static void read_events(struct gt_recording *r, take_fn *take, void *context, gt_tick_fn *tick)
 {
 	const struct gt_event *events;
 	const uint32_t *processes;
 	bool wants_more = true;
 	uint64_t read = 0;
-	size_t count;
+	size_t count, some;
 
 	gt_recording_rewind(r);
 	gt_recording_read_ahead(r);
 	while (wants_more && (count = gt_recording_read(r, &events, &processes)))
-		for (size_t i = 0; wants_more && i < count; i++) {
-			/* ledgers of many resources wait for memory most of the time */
-			for (size_t k = 0; ahead && i % GT_LEDGER_AHEAD == 0 && k < ahead->count;
-			     k++)
-				gt_ledger_prefetch(ahead->ledgers[k], &events[i], &processes[i],
-						   count - i);
-			wants_more = each(context, &events[i], processes[i]);
-			if (++read % TICK_EVENTS == 0 && tick)
-				tick(read);
+		for (size_t i = 0; wants_more && i < count; i += some) {
+			some = count - i < GT_LEDGER_AHEAD ? count - i : GT_LEDGER_AHEAD;
+			wants_more = take(context, &events[i], &processes[i], some);
+			if (tick && read / TICK_EVENTS != (read + some) / TICK_EVENTS)
+				tick(read + some);
+			read += some;
 		}
 	gt_recording_stop(r);
 }
 
+/* Events without a ledger. */
+struct bare {
+	gt_event_fn *each;
+	void *context;
+};
+
+static bool take_bare(void *context, const struct gt_event *events, const uint32_t *processes,
+		      size_t count)
+{
+	const struct bare *bare = context;
+	bool wants_more = true;
+
+	for (size_t i = 0; wants_more && i < count; i++)
+		wants_more = bare->each(bare->context, &events[i], processes[i]);
+	return wants_more;
+}
+
 void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
 {
-	read_events(r, each, context, NULL, tick);
+	read_events(r, take_bare, &(struct bare){ each, context }, tick);
 }
 
 static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t stack)
@@ -203,10 +247,7 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 	gt_recording_on_sample(r, take_sample, &run);
 	gt_recording_on_paging(r, take_paging, &run);
 	gt_recording_on_touch(r, take_touch, &run);
-	if (count == 1 && is_whole(&replays[0]))
-		read_events(r, take_any_event, &run, &run, replays[0].tick);
-	else
-		read_events(r, take_event, &run, &run, replays[0].tick);
+	read_events(r, is_whole(&run) ? take_all : take_wanted, &run, replays[0].tick);
 	gt_recording_on_end(r, NULL, NULL);
 	gt_recording_on_sample(r, NULL, NULL);
 	gt_recording_on_paging(r, NULL, NULL);
