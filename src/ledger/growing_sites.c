@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ledger/site_floors.h"
 #include "ledger/time_series.h"
 
 /*
@@ -15,7 +16,7 @@
 enum {
 	LEAST_RISES = 8,           /* periods in which the floor rises: fewer are single events */
 	LEAST_RISES_OF_SETUP = 12, /* kinds that a program creates once, perhaps one by one */
-	EARLY_CHANGES = 2,         /* a site that has no more cannot grow, and needs no series */
+	LEAST_STEPS = 3,           /* with changes: a site that has fewer cannot grow */
 	LONGEST_PAUSE = 3,         /* at the end, in mean pauses: then it has stopped */
 	LONG_PAUSE_PART = 8,       /* of the rise, at its start: not yet the rise */
 };
@@ -25,32 +26,12 @@ static const double LATE_PART = 0.5;   /* the later quarter rises this much of t
 static const double EARLY_PART = 0.25; /* and the earlier one this much of the later */
 static const double NEW_PART = 0.5;    /* of the rise, above all that was held before */
 
-_Static_assert(EARLY_CHANGES < LEAST_RISES_OF_SETUP && EARLY_CHANGES < LEAST_RISES,
-	       "see find_rise");
-
-/* A site's first changes. */
-struct early {
-	uint64_t time_ns[EARLY_CHANGES], held[EARLY_CHANGES];
-	uint32_t count;
-};
-
-/*
- * What a site holds. The newest row is here until another begins: most changes are part of it, and
- * touch nothing else.
- */
-struct follower {
-	struct gt_time_series series;
-	uint64_t row_end_ns, time_ns; /* of the newest row: its end, its last change */
-	struct gt_value_range row;
-};
+/* the floor can rise in a step with a change, and in the one after it */
+_Static_assert(2 * LEAST_STEPS <= LEAST_RISES && LEAST_RISES <= LEAST_RISES_OF_SETUP, "see judge");
+_Static_assert((int)GT_GROWTH_STEPS == (int)GT_FLOOR_STEPS, "a floor for each step");
 
 struct gt_growth {
-	struct early *early; /* by site */
-	size_t early_count;
-	struct follower **sites; /* by site; NULL: it has only early changes */
-	size_t site_count;
-	uint64_t start_ns, now_ns;
-	bool begun;
+	struct gt_site_floors floors;
 };
 
 struct gt_growth *gt_growth_new(void)
@@ -60,71 +41,9 @@ struct gt_growth *gt_growth_new(void)
 
 void gt_growth_free(struct gt_growth *g)
 {
-	if (!g)
-		return;
-	for (size_t i = 0; i < g->site_count; i++) {
-		if (g->sites[i])
-			gt_time_series_fini(&g->sites[i]->series);
-		free(g->sites[i]);
-	}
-	free(g->early);
-	free(g->sites);
+	if (g)
+		gt_site_floors_fini(&g->floors);
 	free(g);
-}
-
-/* Puts the newest row where the others are. */
-static void write_row(struct follower *f)
-{
-	struct gt_time_series *s = &f->series;
-
-	if (!s->count)
-		return;
-	gt_time_series_advance(s, f->time_ns);
-	s->extents[s->count - 1] = f->row;
-}
-
-/* Changes come in order of time. */
-static void add_change(struct follower *f, uint64_t time_ns, uint64_t held)
-{
-	struct gt_time_series *s = &f->series;
-
-	if (time_ns < f->row_end_ns) {
-		f->row.last = held;
-		if (held < f->row.low)
-			f->row.low = held;
-		if (held > f->row.high)
-			f->row.high = held;
-	} else {
-		write_row(f);
-		gt_time_series_advance(s, time_ns);
-		gt_time_series_set(s, 0, held);
-		f->row = *gt_time_series_at(s, s->count - 1, 0);
-		f->row_end_ns = s->start_ns + s->row_end_ns;
-	}
-	f->time_ns = time_ns;
-}
-
-static void follow(struct gt_growth *g, uint32_t site, uint64_t held)
-{
-	struct follower *f = site < g->site_count ? g->sites[site] : NULL;
-
-	if (!f) {
-		struct early *early;
-
-		GT_REACH(g->early, g->early_count, site);
-		early = &g->early[site];
-		if (early->count < EARLY_CHANGES) {
-			early->time_ns[early->count] = g->now_ns;
-			early->held[early->count++] = held;
-			return;
-		}
-		GT_REACH(g->sites, g->site_count, site);
-		f = g->sites[site] = gt_alloc(sizeof *f);
-		gt_time_series_init(&f->series, 1, GT_GROWTH_STEPS, g->start_ns);
-		for (uint32_t i = 0; i < early->count; i++)
-			add_change(f, early->time_ns[i], early->held[i]);
-	}
-	add_change(f, g->now_ns, held);
 }
 
 static bool has_bytes(const struct gt_site *site)
@@ -148,27 +67,32 @@ static size_t least_rises_of(enum gt_kind kind)
 
 void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns)
 {
-	if (!g->begun) {
-		g->begun = true;
-		g->start_ns = g->now_ns = time_ns;
-	}
 	/* streams are merged by key: an earlier time counts as the latest so far */
-	if (time_ns > g->now_ns)
-		g->now_ns = time_ns;
+	gt_site_floors_advance(&g->floors, time_ns);
 	for (size_t i = 0; i < l->touched_count; i++) {
 		const struct gt_site *site = &l->sites[l->touched[i]];
 
-		follow(g, l->touched[i],
-		       has_bytes(site) ? site->bytes_live - site->bytes_gone :
-					 site->live - site->gone);
+		gt_site_floors_set(&g->floors, l->touched[i],
+				   has_bytes(site) ? site->bytes_live - site->bytes_gone :
+						     site->live - site->gone);
 	}
 }
 
 void gt_growth_end(struct gt_growth *g)
 {
-	free(g->early);
-	g->early = NULL;
-	g->early_count = 0;
+	gt_site_floors_end(&g->floors, LEAST_STEPS);
+}
+
+/* The rows of one site, in order of time. */
+struct rows {
+	const struct gt_floor_row *all;
+	const uint32_t *numbers;
+	size_t count;
+};
+
+static const struct gt_floor_row *row_at(const struct rows *rows, size_t i)
+{
+	return &rows->all[rows->numbers[i]];
 }
 
 /* The least that a site held in each step from its first creation to the recording's end. */
@@ -178,22 +102,24 @@ struct floors {
 	uint64_t step_ns;
 };
 
-static struct floors floors_of(const struct gt_time_series *s, uint64_t step_ns, uint64_t end_ns)
+/* Steps are longer than those of rows by a power of two. */
+static struct floors floors_of(const struct rows *rows, unsigned power, uint64_t step_ns,
+			       uint64_t end_ns)
 {
-	struct floors f = { .first = s->times[0] / step_ns, .step_ns = step_ns };
+	struct floors f = { .first = row_at(rows, 0)->step >> power, .step_ns = step_ns << power };
 	uint64_t held = 0;
 
 	f.last = f.first;
-	for (size_t i = 0; i < s->count; i++) {
-		const struct gt_value_range *e = gt_time_series_at(s, i, 0);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct gt_floor_row *row = row_at(rows, i);
 
-		while (f.last < s->times[i] / step_ns)
+		while (f.last < row->step >> power)
 			f.floor[++f.last] = held;
-		if (e->low < f.floor[f.last])
-			f.floor[f.last] = e->low;
-		held = e->last;
+		if (row->low < f.floor[f.last])
+			f.floor[f.last] = row->low;
+		held = row->last;
 	}
-	while (f.last < end_ns / step_ns)
+	while (f.last < end_ns / f.step_ns)
 		f.floor[++f.last] = held;
 	return f;
 }
@@ -351,27 +277,28 @@ static enum verdict judge(const struct floors *f, size_t least_rises, struct gt_
  * A program that allocates and frees in every iteration hides its growth if an iteration is longer
  * than a step. So longer steps are tried, while enough of them remain.
  */
-static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
-		      const struct gt_site *site, uint64_t step_ns, uint64_t end_ns,
-		      struct gt_rise *r)
+static bool find_rise(const struct gt_site_floors *all, const struct rows *rows,
+		      const struct gt_site *site, uint64_t end_ns, struct gt_rise *r)
 {
-	struct floors f = floors_of(s, step_ns, end_ns);
+	struct floors f = floors_of(rows, 0, all->step_ns, end_ns);
 	size_t least_rises = least_rises_of((enum gt_kind)site->kind);
 	enum verdict verdict;
 
 	memcpy(r->floor, f.floor, sizeof r->floor);
 	r->floor_count = f.last + 1;
+	verdict = judge(&f, least_rises, r);
 	/* at most three times: then too few steps remain */
-	for (verdict = judge(&f, least_rises, r); verdict == WAVERS;
-	     verdict = judge(&f, least_rises, r))
-		f = floors_of(s, 2 * f.step_ns, end_ns);
+	for (unsigned power = 1; verdict == WAVERS; power++) {
+		f = floors_of(rows, power, all->step_ns, end_ns);
+		verdict = judge(&f, least_rises, r);
+	}
 	if (verdict != RISES)
 		return false;
-	r->given_back = gt_time_series_at(s, s->count - 1, 0)->last * 10 < r->to;
-	r->since_ns += g->start_ns;
-	r->until_ns += g->start_ns;
-	if (r->until_ns > g->now_ns)
-		r->until_ns = g->now_ns;
+	r->given_back = row_at(rows, rows->count - 1)->last * 10 < r->to;
+	r->since_ns += all->start_ns;
+	r->until_ns += all->start_ns;
+	if (r->until_ns > all->now_ns)
+		r->until_ns = all->now_ns;
 	return true;
 }
 
@@ -408,10 +335,12 @@ int gt_rise_steepest_first(const void *a, const void *b)
 	return x->site < y->site ? -1 : 1;
 }
 
-struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger *l, size_t *count)
+struct gt_rise *gt_growth_find(struct gt_growth *g, const struct gt_ledger *l, size_t *count)
 {
-	uint64_t end_ns = g->now_ns - g->start_ns, step_ns = GT_FIRST_STEP_NS;
+	const struct gt_site_floors *f = &g->floors;
+	uint64_t end_ns = f->now_ns - f->start_ns;
 	struct gt_rise *growing = NULL, r;
+	uint32_t *numbers, *ends;
 	size_t room = 0;
 
 	*count = 0;
@@ -419,15 +348,13 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 		return NULL;
 	if (end_ns > GT_TIME_SERIES_MAX_NS)
 		end_ns = GT_TIME_SERIES_MAX_NS;
-	while (end_ns / step_ns >= GT_GROWTH_STEPS)
-		step_ns *= 2;
-	for (size_t i = 0; i < g->site_count && i < l->site_count; i++) {
-		struct follower *f = g->sites[i];
+	gt_site_floors_flush(&g->floors);
+	numbers = gt_site_floors_by_site(f, l->site_count, &ends);
+	for (size_t i = 0; i < l->site_count; i++) {
+		uint32_t first = i ? ends[i - 1] : 0;
+		struct rows rows = { f->rows, numbers + first, ends[i] - first };
 
-		if (!f)
-			continue;
-		write_row(f);
-		if (!find_rise(g, &f->series, &l->sites[i], step_ns, end_ns, &r))
+		if (rows.count < LEAST_STEPS || !find_rise(f, &rows, &l->sites[i], end_ns, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);
@@ -437,6 +364,8 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 		GT_GROW(growing, *count, room);
 		growing[(*count)++] = r;
 	}
+	free(numbers);
+	free(ends);
 	if (*count)
 		qsort(growing, *count, sizeof *growing, gt_rise_steepest_first);
 	return growing;

@@ -42,7 +42,7 @@ struct gt_rise {
 int gt_rise_steepest_first(const void *a, const void *b);
 
 /* The sites whose floor keeps rising after warm-up, steepest first, bytes first; caller frees. */
-struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger *l, size_t *count);
+struct gt_rise *gt_growth_find(struct gt_growth *g, const struct gt_ledger *l, size_t *count);
 
 /*
  * The same test on floors that the caller keeps: the least that was held in each step, oldest
