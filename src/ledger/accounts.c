@@ -22,7 +22,7 @@ static __attribute__((noinline)) struct gt_site *find_site(struct gt_ledger *l,
 				  .kind = gt_functions[e->function].kind,
 				  .function = e->function,
 				  .epoch = l->epoch,
-				  .origin = (uint8_t)gt_breakdown_origin(&l->breakdown, e),
+				  .origin = (uint32_t)gt_breakdown_origin(&l->breakdown, e),
 				  .next = p->site_of[e->stack] };
 	p->site_of[e->stack] = (uint32_t)l->site_count;
 	return site;

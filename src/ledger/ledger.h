@@ -30,7 +30,7 @@ struct gt_site {
 	uint32_t live_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
 	uint32_t held;         /* by libraries, as replay/held.h numbers them; 0: it is not */
 	uint32_t epoch, next;  /* private */
-	uint8_t origin;        /* enum gt_origin, of the first creation */
+	uint32_t origin;       /* enum gt_origin, of the first creation */
 };
 
 _Static_assert(sizeof(struct gt_site) == 104, "the price of a call site");

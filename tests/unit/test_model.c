@@ -305,6 +305,39 @@ static void check_inside(struct run *run, const struct gt_ledger *l)
 		is_wrong(run, "frees by an address inside a block are miscounted", NULL, 0, 0);
 }
 
+static void see_birth(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	(void)context, (void)entry, (void)slot;
+}
+
+static void see_end(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	(void)context, (void)entry, (void)slot, (void)by;
+}
+
+/* An observed ledger takes no short way: it must come to the same sums. */
+static void check_long_way(struct run *run, const struct gt_ledger *l)
+{
+	const struct gt_live_observer observer = { .born = see_birth, .ended = see_end };
+	struct gt_ledger *other =
+		gt_replay_run(run->recording, &(struct gt_replay){ .observer = &observer });
+
+	if (memcmp(other->tally, l->tally, sizeof l->tally) || other->site_count != l->site_count ||
+	    other->peak_bytes != l->peak_bytes || other->peak_ns != l->peak_ns ||
+	    other->peak_live != l->peak_live || other->live.count != l->live.count ||
+	    other->unknown_ends != l->unknown_ends || other->replaced != l->replaced ||
+	    other->size_mismatches != l->size_mismatches || other->revived != l->revived ||
+	    other->redundant_calls != l->redundant_calls ||
+	    memcmp(other->breakdown.origins, l->breakdown.origins, sizeof l->breakdown.origins) ||
+	    memcmp(other->breakdown.origins_at_peak, l->breakdown.origins_at_peak,
+		   sizeof l->breakdown.origins_at_peak))
+		is_wrong(run, "the short way counts otherwise", NULL, 0, 0);
+	for (size_t i = 0; !run->wrong && i < l->site_count; i++)
+		if (memcmp(&other->sites[i], &l->sites[i], sizeof *l->sites) != 0)
+			is_wrong(run, "the short way counts otherwise at a call site", NULL, 0, 0);
+	gt_ledger_free(other);
+}
+
 /* Replays the recording and compares all that is said with the model. */
 static void check(struct run *run, struct gt_strictness strict)
 {
@@ -320,6 +353,7 @@ static void check(struct run *run, struct gt_strictness strict)
 		check_alive(run, &run->program->processes[i]);
 	check_mistakes(run, l);
 	check_inside(run, l);
+	check_long_way(run, l);
 	check_verdict(run);
 	sum.events += l->events;
 	sum.revived += l->revived;
