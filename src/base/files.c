@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - replaces a file at once; checks files of others; finds the repository around one. */
+/* files.c - replaces files, makes folders, checks files of others, finds repositories. */
 #include "base/files.h"
 
 #include <elf.h>
@@ -53,6 +53,29 @@ int gt_file_replace(const char *path, void (*write)(FILE *out, const void *conte
 	}
 	free(new_path);
 	return -e;
+}
+
+/* Another user's folder, as root may find it in HOME, is not written to. */
+static bool is_own_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+bool gt_make_own_folder(const char *path)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	snprintf(parent, sizeof parent, "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash && slash != parent) {
+		*slash = '\0';
+		if (!is_own_folder(parent) && mkdir(parent, 0700) && errno != EEXIST)
+			return false;
+	}
+	return (!mkdir(path, 0700) || errno == EEXIST) && is_own_folder(path);
 }
 
 enum { SECTIONS_MAX = 1 << 17 };

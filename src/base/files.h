@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.h - replaces a file at once; checks files of others; finds the repository around one. */
+/* files.h - replaces files, makes folders, checks files of others, finds repositories. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,12 @@ FILE *gt_open_regular_file(const char *path, off_t size_max);
  */
 int gt_file_replace(const char *path, void (*write)(FILE *out, const void *context),
 		    const void *context);
+
+/*
+ * Makes a folder that is private to the user, and the folder it is to be in; false if it is not
+ * there in the end, or is another user's.
+ */
+bool gt_make_own_folder(const char *path);
 
 /*
  * False when an ELF file claims more sections or segments than any program or library has. libelf

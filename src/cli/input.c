@@ -117,7 +117,9 @@ int gt_input_frames(const struct gt_input *input, struct gt_recording *recording
 	struct gt_frames_options options = {
 		.no_symbols = input->no_symbols,
 		.all_frames = input->all_frames,
-		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
+		.symbol = { .debuginfod = input->debuginfod,
+			    .cache = known,
+			    .search = input->symbols.items },
 		.known = { .folder = known },
 		.own = gt_own_options_rules(&input->own),
 		.by = (enum gt_by)input->by,

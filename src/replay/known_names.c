@@ -3,7 +3,6 @@
 #include "replay/known_names.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/containers.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "trace/legend.h"
 
@@ -81,29 +81,6 @@ static void path_of(const struct gt_known_names *k, const struct gt_recorded_mod
 		snprintf(path + used, (size_t)(PATH_MAX - used), SUFFIX);
 }
 
-/* Another user's folder, as root may find it in HOME, is not written to. */
-static bool is_own_folder(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
-}
-
-static bool make_folder(const char *path)
-{
-	char parent[PATH_MAX];
-	char *slash;
-
-	snprintf(parent, sizeof parent, "%s", path);
-	slash = strrchr(parent, '/');
-	if (slash && slash != parent) {
-		*slash = '\0';
-		if (!is_own_folder(parent) && mkdir(parent, 0700) && errno != EEXIST)
-			return false;
-	}
-	return (!mkdir(path, 0700) || errno == EEXIST) && is_own_folder(path);
-}
-
 /* Removes the files that have not been used for the longest time, until the rest is small enough.
  */
 static void shrink(const struct gt_known_names *k)
@@ -151,7 +128,7 @@ void gt_known_names_free(struct gt_known_names *k)
 
 		if (!file)
 			continue;
-		if (file->names && file->added && make_folder(k->folder)) {
+		if (file->names && file->added && gt_make_own_folder(k->folder)) {
 			path_of(k, &file->module, path);
 			has_written |= !gt_legend_write(file->names, path, &error);
 		}

@@ -74,6 +74,7 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 	bool is_alternate = elf && link != dwelf_elf_gnu_debuglink(elf, &ignored);
 	int size, rc;
 
+	(void)name, (void)base;
 	/* libdwfl also calls us with a link from .gnu_debugaltlink */
 	if (is_alternate) {
 		rc = find_alternate(&found, d, &wanted);
@@ -90,9 +91,6 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 		*debug_path = strdup(found.path);
 		return found.fd;
 	}
-	if (d->options->debuginfod)
-		return dwfl_standard_find_debuginfo(file, userdata, name, base, main_path, link,
-						    checksum, debug_path);
 	/* tells libdwfl that there is none, rather than that it could not be read */
 	errno = 0;
 	return -1;

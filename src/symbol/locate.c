@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <elfutils/libdwfl.h>
-
 #include "base/text.h"
 #include "symbol/build_ids.h"
+#include "symbol/debug_servers.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -133,44 +132,17 @@ static bool consider_scanned(struct hunt *h, bool is_debug, const struct gt_symb
 	return path && consider(h, "%s", path);
 }
 
-static int no_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
-			const char *file, const char *link, GElf_Word checksum, char **found)
+/* Asks the debuginfod servers, if the user allowed it. */
+static bool consider_served(struct hunt *h, enum gt_served_file what,
+			    const struct gt_symbol_options *options)
 {
-	(void)module, (void)userdata, (void)name, (void)base;
-	(void)file, (void)link, (void)checksum, (void)found;
-	errno = 0;
-	return -1;
-}
+	char *path = options->servers ? gt_debug_servers_find(options->servers, what, h->build_id,
+							      h->build_id_size) :
+					NULL;
+	bool found = path && consider(h, "%s", path);
 
-/* Asks the debuginfod servers for the file with this build id. */
-static int download(struct hunt *h)
-{
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = no_debuginfo,
-	};
-	Dwfl *session = dwfl_begin(&callbacks);
-	void *userdata = NULL;
-	Dwfl_Module *module;
-	char *path = NULL;
-	Elf *elf = NULL;
-	int fd = -1;
-
-	if (!session)
-		return -ENOENT;
-	module = dwfl_report_module(session, "wanted", 0, 1);
-	if (module && dwfl_module_report_build_id(module, h->build_id, h->build_id_size, 0) == 0)
-		fd = dwfl_build_id_find_elf(module, &userdata, "wanted", 0, &path, &elf);
-	/* opened again: libdwfl closes its own descriptor with the session */
-	if (fd >= 0)
-		snprintf(h->file->path, sizeof(h->file->path), "/proc/self/fd/%d", fd);
-	h->error = fd >= 0 ? judge(h) : -ENOENT;
-	elf_end(elf);
 	free(path);
-	dwfl_end(session);
-	if (fd >= 0)
-		close(fd);
-	return h->error;
+	return found;
 }
 
 int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module *module,
@@ -198,9 +170,7 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 	if (!h.build_id_size)
 		return verdict;
 	if (consider_build_id(&h, "", options) || consider_build_id(&h, ".debug", options) ||
-	    consider_scanned(&h, false, options))
-		return 0;
-	if (options->debuginfod && download(&h) == 0)
+	    consider_scanned(&h, false, options) || consider_served(&h, GT_SERVED_PROGRAM, options))
 		return 0;
 	return verdict;
 }
@@ -255,7 +225,8 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 	/* nothing would prove that a file is the right one */
 	if (!h.build_id_size && !wanted->link)
 		return -ENOENT;
-	if (consider_named(&h, wanted, options) || consider_scanned(&h, true, options))
+	if (consider_named(&h, wanted, options) || consider_scanned(&h, true, options) ||
+	    consider_served(&h, GT_SERVED_DEBUG, options))
 		return 0;
 	return -ENOENT;
 }
@@ -291,5 +262,7 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		if (consider(&h, "%.*s%s", length, real, link))
 			return 0;
 	}
-	return consider_scanned(&h, true, options) ? 0 : -ENOENT;
+	if (consider_scanned(&h, true, options) || consider_served(&h, GT_SERVED_DEBUG, options))
+		return 0;
+	return -ENOENT;
 }

@@ -31,7 +31,7 @@ struct gt_debug_wanted {
 	const char *recorded_path;
 };
 
-/* The debug file, 0 or -ENOENT. Never asks the network. */
+/* The debug file, 0 or -ENOENT. */
 int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *wanted,
 		    const struct gt_symbol_options *options);
 

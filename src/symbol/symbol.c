@@ -12,6 +12,7 @@
 #include "base/containers.h"
 #include "base/mem.h"
 #include "symbol/build_ids.h"
+#include "symbol/debug_servers.h"
 #include "symbol/dwarf_frames.h"
 
 /* Build ids have 16 to 20 bytes; a much longer one is damage. */
@@ -59,7 +60,8 @@ int gt_symbolizer_new(struct gt_symbolizer **out, const struct gt_symbol_options
 	s->strings = gt_intern_new();
 	s->keys = gt_intern_new();
 	if (options) {
-		s->options.debuginfod = options->debuginfod;
+		if (options->debuginfod)
+			s->options.servers = gt_debug_servers_new(options->cache);
 		if (options->search)
 			s->options.search = copy_folders(s, options->search);
 		if (s->options.search && s->options.search[0])
@@ -79,6 +81,7 @@ void gt_symbolizer_free(struct gt_symbolizer *s)
 	}
 	free(s->modules);
 	gt_build_ids_free(s->options.build_ids);
+	gt_debug_servers_free(s->options.servers);
 	gt_intern_free(s->strings);
 	gt_intern_free(s->keys);
 	gt_arena_fini(&s->arena);

@@ -11,13 +11,16 @@ struct gt_symbolizer;
 struct gt_symbol_options {
 	/* May ask the servers in DEBUGINFOD_URLS; without it nothing leaves the machine. */
 	bool debuginfod;
+	const char *cache; /* folder in which to remember what these servers lack; NULL: none */
 	/*
 	 * NULL-terminated folders, or NULL. A moved binary or debug file is looked for as
 	 * DIR/full/path, DIR/basename and DIR/.build-id/xx/yyyy[.debug] before anywhere else, and
 	 * anywhere below DIR by its build id in the end.
 	 */
 	const char *const *search;
-	struct gt_build_ids *build_ids; /* for the symbolizer's own use */
+	/* for the symbolizer's own use */
+	struct gt_build_ids *build_ids;
+	struct gt_debug_servers *servers;
 };
 
 /* A module (executable or shared object) as recorded. */

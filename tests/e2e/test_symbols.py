@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """test_symbols.py - debug information that lies elsewhere: split, shared, renamed, on a server; JIT code."""
+import contextlib
 import http.server
 import json
 import os
@@ -8,6 +9,8 @@ import shutil
 import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import harness
 
@@ -113,16 +116,26 @@ def test_a_debug_file_is_found_under_any_name(case):
     assert nested(case) == [(None, "", None)] * 2
 
 
-def test_a_debug_file_comes_from_a_server(case):
+@contextlib.contextmanager
+def debuginfod(case, folder):
+    """The URL of Debian's server, which has the files of this folder once it has read it."""
     server = tool(case, "debuginfod", package="debuginfod")
-    case.path("served").mkdir()
-    stripped(case, "served/app.debug")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = case.start(server, "-d", ":memory:", "-p", str(port), "-F", "served")
-    env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{port}", "DEBUGINFOD_CACHE_PATH": str(case.path("cache"))}
+    process = case.start(server, "-d", ":memory:", "-p", str(port), "-F", folder)
     try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_debug_file_comes_from_a_server(case):
+    case.path("served").mkdir()
+    stripped(case, "served/app.debug")
+    with debuginfod(case, "served") as url:
+        env = {"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": str(case.path("cache")), "GPUTRACK_CACHE": ""}
         for attempt in range(100):  # until it has read its folder
             if nested(case, "--debuginfod", env=env) == NESTED:
                 break
@@ -130,41 +143,125 @@ def test_a_debug_file_comes_from_a_server(case):
             time.sleep(0.1)
         assert nested(case, "--debuginfod", env=env) == NESTED
         assert nested(case, env=env) != NESTED, "the server was asked without leave"
-    finally:
-        process.kill()
-        process.communicate()
 
 
-class HasNothing(http.server.BaseHTTPRequestHandler):
-    """A server that has no file, and remembers what it was asked for."""
-    asked = []
+def requests(url):
+    """How many requests for files the server has counted; None: it does not answer yet."""
+    try:
+        with urllib.request.urlopen(f"{url}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+    except urllib.error.URLError:
+        return None
+    return sum(int(line.split()[-1]) for line in lines
+               if line.startswith("http_requests_total") and ("debuginfo" in line or "executable" in line))
+
+
+def test_debuginfod_is_not_asked_again_for_what_it_does_not_have(case):
+    case.path("served").mkdir()
+    case.path("saved").mkdir()
+    stripped(case, "saved/app.debug")
+    with debuginfod(case, "served") as url:
+        env = {"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": str(case.path("cache")),
+               "GPUTRACK_CACHE": str(case.path("ours"))}
+        for attempt in range(100):
+            if requests(url) is not None:
+                break
+            time.sleep(0.1)
+        assert requests(url) == 0
+        nested(case, "--debuginfod", env=env)
+        count = requests(url)
+        assert count, "it was not asked"
+        shutil.rmtree(case.path("cache"))
+        nested(case, "--debuginfod", env=env)
+        assert requests(url) == count
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Answers every request with the same status, and remembers what it was asked for."""
 
     def do_GET(self):
-        self.asked.append(self.path)
-        self.send_error(404)
+        self.server.asked.append(self.path)
+        self.send_error(self.server.status)
 
     def log_message(self, *what):
         pass
+
+
+@contextlib.contextmanager
+def served(status):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server.status, server.asked = status, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def asked(case, server, url=None, **env):
+    """What a report asks the server for if libdebuginfod remembers nothing."""
+    shutil.rmtree(case.path("cache"), ignore_errors=True)
+    server.asked.clear()
+    nested(case, "--debuginfod", env={"DEBUGINFOD_URLS": url or f"http://127.0.0.1:{server.server_port}",
+                                      "DEBUGINFOD_CACHE_PATH": str(case.path("cache")),
+                                      "GPUTRACK_CACHE": str(case.path("ours"))} | env)
+    return list(server.asked)
 
 
 def test_a_server_is_asked_once_for_what_it_does_not_have(case):
     tool(case, "debuginfod-find", package="debuginfod")
     case.path("saved").mkdir()
     stripped(case, "saved/app.debug")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), HasNothing)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}",
-           "DEBUGINFOD_CACHE_PATH": str(case.path("cache"))}
-    HasNothing.asked.clear()
-    try:
+    with served(404) as server:
+        first = asked(case, server)
+        assert any(path.endswith("/debuginfo") for path in first) and len(first) == len(set(first)), first
+        assert asked(case, server) == [], "asked again"
+        # a program that is gone is asked for, too
+        case.path("app").rename(case.path("gone"))
+        also = asked(case, server)
+        assert also and all(path.endswith("/executable") for path in also), also
+        assert asked(case, server) == []
+        case.path("gone").rename(case.path("app"))
+
+        # other servers may have it, and these may have it another day
+        assert asked(case, server, f"http://localhost:{server.server_port}/ ") == first
+        assert asked(case, server) == first
+        assert asked(case, server, GPUTRACK_CACHE="") == first
+        (remembered,) = case.path("ours").iterdir()
+        assert remembered.stat().st_mode & 0o777 == 0o600
+        urls, *lines = remembered.read_text().splitlines()
+        assert len(lines) == len(first), lines
+        for days in (-2, 2):  # a time to come was written by a clock that was wrong
+            moved = [line.rsplit(" ", 1) for line in lines]
+            remembered.write_text("\n".join([urls, *(f"{key} {int(time) + days * 86400}" for key, time in moved)]))
+            assert asked(case, server) == first, days
+            assert asked(case, server) == [], days
+        # damage costs a request
+        remembered.write_bytes(remembered.read_bytes()[:len(urls) + 20] + b"\n\xff\n 1\n")
+        assert asked(case, server)
+
+
+def test_a_server_that_cannot_be_reached_is_asked_again(case):
+    tool(case, "debuginfod-find", package="debuginfod")
+    case.path("saved").mkdir()
+    stripped(case, "saved/app.debug")
+    with served(404) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+    assert asked(case, server, url) == [] and not case.path("ours").exists()
+
+
+def test_what_libdebuginfod_remembers_of_other_servers_is_not_ours(case):
+    tool(case, "debuginfod-find", package="debuginfod")
+    case.path("saved").mkdir()
+    stripped(case, "saved/app.debug")
+    with served(404) as server:
+        first = asked(case, server, GPUTRACK_CACHE="")
+        env = {"DEBUGINFOD_URLS": f"http://localhost:{server.server_port}", "GPUTRACK_CACHE": str(case.path("ours")),
+               "DEBUGINFOD_CACHE_PATH": str(case.path("cache"))}
         nested(case, "--debuginfod", env=env)
-        assert HasNothing.asked, "the server was not asked"
-        nested(case, "--debuginfod", env=env)
-        case.gputrack("report", "a.gt", "-a", "sites", "--debuginfod", env=env)
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert len(HasNothing.asked) == len(set(HasNothing.asked)), HasNothing.asked
+        assert server.asked == first, "libdebuginfod has asked again"
+        assert asked(case, server, env["DEBUGINFOD_URLS"]) == first
 
 
 def built_large(case, *flags):
