@@ -225,7 +225,9 @@ def test_a_server_is_asked_once_for_what_it_does_not_have(case):
         case.path("gone").rename(case.path("app"))
 
         # other servers may have it, and these may have it another day
+        url = f"http://127.0.0.1:{server.server_port}"
         assert asked(case, server, f"http://localhost:{server.server_port}/ ") == first
+        assert len(asked(case, server, f"{url} {url}/more")) == 2 * len(first)
         assert asked(case, server) == first
         assert asked(case, server, GPUTRACK_CACHE="") == first
         (remembered,) = case.path("ours").iterdir()
