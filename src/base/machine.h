@@ -28,10 +28,10 @@
  *	GT_ASM_ENTRY		capture/cuda/preload.c: an entry that jumps to its slot, and the
  *	GT_ASM_FIRST		slot's first value; what both call; dlsym. They keep every
  *	GT_ASM_DLSYM		register that arguments are passed in
- *	GT_ASM_AROUND		capture/pool/backward.c: a function that calls gt_begin_PART with
- *				gt_around_of_ID and its return address, then with its own arguments
- *				the function that this returns, whose result it keeps, then
- *				gt_end_PART
+ *	GT_ASM_AROUND		capture/pool/pool_backward.c: a function that calls
+ *				gt_begin_PART with gt_around_of_ID and its return address,
+ *				then with its own arguments the function that this returns,
+ *				whose result it keeps, then gt_end_PART
  */
 #pragma once
 

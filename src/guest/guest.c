@@ -20,7 +20,7 @@
 #include "guest/saved_state.h"
 #include "guest/settings.h"
 #include "guest/output_mark.h"
-#include "guest/places.h"
+#include "guest/device_numbers.h"
 #include "guest/own_stack.h"
 #include "guest/call_entry.h"
 #include "guest/plain_call.h"
@@ -117,7 +117,7 @@ static void set_up_child(void)
 	gt_backward_restart();
 	gt_recorder_restart(can_free);
 	gt_tracker_restart(can_free);
-	gt_places_restart();
+	gt_device_numbers_restart();
 	gt_unfollowed_restart();
 	atomic_store(&set_up_in, getpid());
 	atomic_store(fork_state, SET_UP);
@@ -243,7 +243,7 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 
 	enter(&saved);
 	set_up_if_forked(&saved);
-	place = gt_places_number(api, name);
+	place = gt_device_number(api, name);
 	leave(&saved);
 	return place;
 }

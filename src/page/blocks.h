@@ -6,12 +6,12 @@
  * However many there are, the page has a bounded number. Blocks are ranked by bytes times time.
  * Those that took the most are in it, then those that took the most of each of a few parts of the
  * time, then of each of many: so whatever part a reader looks at has its biggest blocks. The others
- * are what the matrix of lives (page/lives.h) has beyond these.
+ * are what the matrix of lives (page/life_matrix.h) has beyond these.
  */
 #pragma once
 
 #include "base/containers.h"
-#include "page/lives.h"
+#include "page/life_matrix.h"
 
 struct gt_page;
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "page/blocks.h"
-#include "page/lives.h"
+#include "page/life_matrix.h"
 #include "page/page.h"
 #include "page/rows.h"
 #include "replay/replay.h"

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
-#include "page/lives.h"
+#include "page/life_matrix.h"
 
 /* The matrix in order. */
 struct sorted {

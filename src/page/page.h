@@ -3,8 +3,8 @@
  * page.h - a recording as one page that opens from disk: collecting its data, and writing it.
  *
  * The size of a page depends on its resolution, not on the number of events: it has rows over time
- * (ledger/time_series.h) of the totals and the kinds, a matrix of lives (page/lives.h), the sums of
- * a limited number of call sites, and each stack, frame and name once.
+ * (ledger/time_series.h) of the totals and the kinds, a matrix of lives (page/life_matrix.h), the
+ * sums of a limited number of call sites, and each stack, frame and name once.
  */
 #pragma once
 

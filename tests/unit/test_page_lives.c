@@ -3,7 +3,7 @@
  * ledger. */
 #include "test_ledger.h"
 
-#include "page/lives.h"
+#include "page/life_matrix.h"
 
 enum { SITES = 40, ROWS = 64, EVENTS = 20000, HANDLES = 500 };
 

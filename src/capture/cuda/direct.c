@@ -13,7 +13,7 @@
 
 #include "api/row_check.h"
 #include "capture/cuda/cuda.h"
-#include "capture/cuda/launch.h"
+#include "capture/cuda/first_launch.h"
 #include "capture/cuda/touch.h"
 #include "guest/settings.h"
 

@@ -16,7 +16,7 @@
 #include "api/row_check.h"
 #include "base/bytes.h"
 #include "capture/cuda/direct.h"
-#include "capture/cuda/launch.h"
+#include "capture/cuda/first_launch.h"
 
 enum {
 	ADDRESS_BITS = 47,

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "capture/ebpf/ring.h"
+#include "capture/ebpf/bpf_ring.h"
 
 struct gt_backlog;
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "capture/ebpf/python_records.h"
-#include "capture/ebpf/ring.h"
+#include "capture/ebpf/bpf_ring.h"
 #include "capture/ebpf/probe_rows.h"
 
 enum gt_probe_way {

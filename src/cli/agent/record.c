@@ -9,7 +9,7 @@
 #include "agent/ring.h"
 #include "base/process.h"
 #include "cli/agent/agent.h"
-#include "cli/agent/recording.h"
+#include "cli/agent/agent_recording.h"
 #include "cli/agent/service.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shortage.h - how much memory there is, as a page shows it, and that it ran out. */
+/* shortage_json.h - how much memory there is, as a page shows it, and that it ran out. */
 #pragma once
 
 #include "page/encode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lives.c - a page's matrix of lives, kept within a bounded number of cells. */
-#include "page/lives.h"
+/* life_matrix.c - a page's matrix of lives, kept within a bounded number of cells. */
+#include "page/life_matrix.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.h - what the preloaded library (report.c) and the pool door (pool.c) know of each other.
+ * pool_door.h - what the preloaded library (pool_report.c) and the pool door know of each other.
  *
  * Allocators above the driver report their blocks to functions of their own (api/pool.def). The
  * preloaded library defines these before the allocator's library does, and passes every call on.

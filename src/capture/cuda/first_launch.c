@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c - the first launch of each kernel on each stream: that is when the driver loads code,
- * and when it makes room for the local memory of kernels that run at the same time.
+ * first_launch.c - the first launch of each kernel on each stream: that is when the driver loads
+ * code, and when it makes room for the local memory of kernels that run at the same time.
  *
  * What it takes of the device's memory is measured (measure.c). Later launches cost a look into a
  * table.
  */
-#include "capture/cuda/launch.h"
+#include "capture/cuda/first_launch.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c - recordings that the agent makes of running processes, begun and ended at any time.
- */
-#include "cli/agent/recording.h"
+/* agent_recording.c - recordings of running processes, begun and ended by the agent at any time. */
+#include "cli/agent/agent_recording.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ring.c - reading a ring buffer that somebody else fills. */
+/* test_bpf_ring.c - reading a ring buffer that somebody else fills. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
@@ -17,7 +17,7 @@
 #include <linux/bpf.h>
 
 #include "capture/ebpf/backlog.h"
-#include "capture/ebpf/ring.h"
+#include "capture/ebpf/bpf_ring.h"
 
 enum { SIZE = 4096, RECORD = 24 };
 

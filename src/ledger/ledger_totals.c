@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* totals.c - sums over a ledger: leaks, all kinds together, what libraries hold, samples. */
+/* ledger_totals.c - sums over a ledger: leaks, all kinds together, what libraries hold, samples. */
 #include "ledger/ledger.h"
 
 #include "base/mem.h"

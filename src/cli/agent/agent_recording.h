@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - recordings that the agent makes of running processes, begun and ended at any time.
+ * agent_recording.h - recordings of running processes, begun and ended by the agent at any time.
  *
  * A recording begins with what is alive: each living resource is written as if it were created just
  * then, with the time and the stack of its creation. So each one stands alone, and a report of the

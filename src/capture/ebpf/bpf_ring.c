@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ring.c - reads a BPF ring buffer. */
-#include "capture/ebpf/ring.h"
+/* bpf_ring.c - reads a BPF ring buffer. */
+#include "capture/ebpf/bpf_ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

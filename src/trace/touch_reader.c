@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* touches.c - decodes the memory that GPU work names, a range at a time. */
+/* touch_reader.c - decodes the memory that GPU work names, a range at a time. */
 #include "trace/reader.h"
 
 bool gt_touches_next(struct gt_touches *t, struct gt_event *e)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * backward.c - in the preloaded library: PyTorch's backward passes, and the threads that they run
- * on.
+ * pool_backward.c - in the preloaded library: PyTorch's backward passes, and the threads that they
+ * run on.
  *
- * Stands before functions of C++ (AROUND in pool.def) as report.c does, in assembly: where a result
- * of C++ goes, C may not know. Arguments are passed on as words, eight at most: none has more, and
- * a function does not look at what it has no argument for. An exception passes through us: the
- * frame's personality is a function of ours, which the unwinder calls on its way, and needs nothing
- * of the C++ library's.
+ * Stands before functions of C++ (AROUND in pool.def) as pool_report.c does, in assembly: where a
+ * result of C++ goes, C may not know. Arguments are passed on as words, eight at most: none has
+ * more, and a function does not look at what it has no argument for. An exception passes through
+ * us: the frame's personality is a function of ours, which the unwinder calls on its way, and needs
+ * nothing of the C++ library's.
  */
-#include "capture/pool/pool.h"
+#include "capture/pool/pool_door.h"
 
 #include <errno.h>
 #include <stdatomic.h>

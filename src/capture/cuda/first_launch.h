@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h - the first launch of each kernel on each stream, which takes device memory. */
+/* first_launch.h - the first launch of each kernel on each stream, which takes device memory. */
 #pragma once
 
 #include "capture/cuda/cuda.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h - reads a BPF ring buffer.
+ * bpf_ring.h - reads a BPF ring buffer.
  *
  * libbpf maps the data twice in a row, so that no record is split, but the kernel then counts the
  * pages twice. Here they are mapped once, and a record that wraps around is copied together.

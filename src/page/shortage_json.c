@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shortage.c - how much memory there is, as a page shows it, and that it ran out. */
-#include "page/shortage.h"
+/* shortage_json.c - how much memory there is, as a page shows it, and that it ran out. */
+#include "page/shortage_json.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives.h - a page's matrix of lives: how many resources of one origin were created in one step of
- * time and ended in another, so that a reader can ask about any moment and any range.
+ * life_matrix.h - a page's matrix of lives: how many resources of one origin were created in one
+ * step of time and ended in another, so that a reader can ask about any moment and any range.
  *
  * An origin is a call site, process, thread, device, phase and size. A step is a row of the page's
  * kinds over time, or 2, 4, 8 … rows. The matrix has a bounded number of cells: when it is full,

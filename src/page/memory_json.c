@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - where the device's memory went over time, as a page shows it. */
-#include "page/memory.h"
+/* memory_json.c - where the device's memory went over time, as a page shows it. */
+#include "page/memory_json.h"
 
 #include "base/bytes.h"
 #include "base/mem.h"

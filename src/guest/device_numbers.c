@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* places.c - the places where resources live (devices), each with a number. */
-#include "guest/places.h"
+/* device_numbers.c - the devices and platforms that resources are on, each with a number. */
+#include "guest/device_numbers.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct {
 static uint16_t place_count;
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
-uint16_t gt_places_number(enum gt_api api, const char *name)
+uint16_t gt_device_number(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;
 
@@ -35,7 +35,7 @@ uint16_t gt_places_number(enum gt_api api, const char *name)
 	return found;
 }
 
-void gt_places_restart(void)
+void gt_device_numbers_restart(void)
 {
 	pthread_mutex_init(&places_lock, NULL);
 	for (uint16_t i = 0; i < place_count; i++)

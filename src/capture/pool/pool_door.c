@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - the door of allocators above the driver: records the blocks that they report. */
-#include "capture/pool/pool.h"
+/* pool_door.c - the door of allocators above the driver: records the blocks that they report. */
+#include "capture/pool/pool_door.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - in the preloaded library: the functions that allocators report their blocks to.
+ * pool_report.c - in the preloaded library: the functions that allocators report their blocks to.
  *
  * The allocators' libraries call them through the loader, which finds ours first. They have a
  * hidden version as all that preload.c exports, so dlsym does not find them. Each passes on to the
@@ -12,7 +12,7 @@
  * A program without such an allocator never gets here, and one whose blocks are not wanted never
  * loads the door.
  */
-#include "capture/pool/pool.h"
+#include "capture/pool/pool_door.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h - where the device's memory went over time, as a page shows it. */
+/* memory_json.h - where the device's memory went over time, as a page shows it. */
 #pragma once
 
 #include "page/encode.h"
