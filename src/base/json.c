@@ -13,15 +13,10 @@ static void put_string(struct gt_json *j, const char *text)
 	FILE *out = j->out;
 
 	putc('"', out);
-	while (*text) {
-		size_t length = gt_text_plain_size(text);
+	while (*(text = gt_text_put_plain(out, text))) {
 		uint32_t c;
+		size_t length = gt_utf8_next(text, &c);
 
-		fwrite(text, 1, length, out);
-		text += length;
-		if (!*text)
-			break;
-		length = gt_utf8_next(text, &c);
 		if (c == GT_UTF8_BAD)
 			fputs("\xef\xbf\xbd", out);
 		else if (c == '"' || c == '\\')

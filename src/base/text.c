@@ -188,17 +188,20 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 	return used;
 }
 
+const char *gt_text_put_plain(FILE *out, const char *text)
+{
+	size_t size = gt_text_plain_size(text);
+
+	fwrite(text, 1, size, out);
+	return text + size;
+}
+
 void gt_tsv_put(FILE *out, const char *text)
 {
-	while (*text) {
-		size_t plain = gt_text_plain_size(text);
+	while (*(text = gt_text_put_plain(out, text))) {
 		struct glyph g = { 0 };
 		uint32_t c;
 
-		fwrite(text, 1, plain, out);
-		text += plain;
-		if (!*text)
-			break;
 		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '\t')
@@ -246,15 +249,10 @@ char *gt_text_sanitize(const char *text)
 
 void gt_xml_put(FILE *out, const char *text)
 {
-	while (*text) {
-		size_t length = gt_text_plain_size(text);
+	while (*(text = gt_text_put_plain(out, text))) {
 		uint32_t c;
+		size_t length = gt_utf8_next(text, &c);
 
-		fwrite(text, 1, length, out);
-		text += length;
-		if (!*text)
-			break;
-		length = gt_utf8_next(text, &c);
 		if (c == GT_UTF8_BAD || c == 0xfffe || c == 0xffff ||
 		    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
 			fputs("\xef\xbf\xbd", out);
@@ -287,15 +285,10 @@ void gt_csv_put(FILE *out, const char *text)
 
 	if (quoted)
 		putc('"', out);
-	while (*text) {
-		size_t plain = gt_text_plain_size(text);
+	while (*(text = gt_text_put_plain(out, text))) {
 		struct glyph g = { 0 };
 		uint32_t c;
 
-		fwrite(text, 1, plain, out);
-		text += plain;
-		if (!*text)
-			break;
 		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '"')

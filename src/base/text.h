@@ -31,6 +31,8 @@ size_t gt_utf8_next(const char *text, uint32_t *code);
 bool gt_utf8_is_unsafe(uint32_t code);
 /* How many bytes at the start of a text every format writes as they are: most of most texts. */
 size_t gt_text_plain_size(const char *text);
+/* Writes these bytes; returns the text after them. */
+const char *gt_text_put_plain(FILE *out, const char *text);
 
 /* Columns that gt_text_put needs to write `text` whole. */
 unsigned gt_text_columns(const char *text, bool utf8);

@@ -399,8 +399,7 @@ static void rise_json(struct gt_json *j, const struct gt_diff_rise *row)
 	gt_json_text(j, "unit", row->rise->bytes ? "bytes" : "resources");
 	gt_json_real(j, "per_second", row->rise->per_second);
 	gt_json_bool(j, "given_back", row->rise->given_back);
-	gt_place_json(j, "place", v->frames, s->stack);
-	gt_stack_json(j, "stack", v->frames, s->stack);
+	gt_place_and_stack_json(j, v->frames, s->stack);
 	gt_json_end(j);
 }
 
@@ -420,8 +419,7 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt
 	}
 	sum_json(j, "old", row->before);
 	sum_json(j, "new", row->now);
-	gt_place_json(j, "place", row->view->frames, leak->stack);
-	gt_stack_json(j, "stack", row->view->frames, leak->stack);
+	gt_place_and_stack_json(j, row->view->frames, leak->stack);
 	gt_json_end(j);
 }
 

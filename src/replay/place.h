@@ -133,3 +133,7 @@ void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups, 
 void gt_places_list_sites(struct gt_frames *f, const struct gt_place_sites *sites, size_t most);
 /* The same for all sites of a ledger, each for itself. */
 void gt_places_list_ledger(struct gt_frames *f, const struct gt_ledger *l);
+/* The same under the key "place", and the whole stack under "stack". */
+void gt_place_and_stack_json(struct gt_json *j, struct gt_frames *f, uint32_t stack);
+/* The last fields of a TSV row: the whole stack, and its place. */
+void gt_place_end_tsv(FILE *out, struct gt_frames *f, uint32_t stack);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/stack.h"
 
 static const char no_stack[] = "(no stack)";
 
@@ -351,4 +352,21 @@ void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint
 	gt_place_fini(&place);
 	free(at);
 	free(text);
+}
+
+void gt_place_and_stack_json(struct gt_json *j, struct gt_frames *f, uint32_t stack)
+{
+	gt_place_json(j, "place", f, stack);
+	gt_stack_json(j, "stack", f, stack);
+}
+
+void gt_place_end_tsv(FILE *out, struct gt_frames *f, uint32_t stack)
+{
+	char *place = gt_place_text(f, stack, true);
+
+	gt_stack_tsv(out, f, stack);
+	putc('\t', out);
+	gt_tsv_put(out, place);
+	putc('\n', out);
+	free(place);
 }

@@ -152,8 +152,7 @@ static void rise_json(struct gt_json *j, const struct gt_view *v, const struct g
 	gt_json_uint(j, "created", r->created);
 	gt_json_uint(j, "ended", r->created - r->live);
 	gt_json_bool(j, "given_back", r->given_back);
-	gt_place_json(j, "place", v->frames, s->stack);
-	gt_stack_json(j, "stack", v->frames, s->stack);
+	gt_place_and_stack_json(j, v->frames, s->stack);
 	gt_json_end(j);
 }
 
@@ -183,7 +182,6 @@ void gt_growth_tsv(const struct gt_view *v, FILE *out)
 	for (size_t i = 0; i < rises.shown; i++) {
 		const struct gt_rise *r = &rises.list[i];
 		const struct gt_site *s = site_of(v, r);
-		char *where = gt_place_text(v->frames, s->stack, true);
 
 		fprintf(out,
 			"%.3f\t%s\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
@@ -192,11 +190,7 @@ void gt_growth_tsv(const struct gt_view *v, FILE *out)
 			r->to, gt_view_elapsed(v, r->since_ns), gt_view_elapsed(v, r->until_ns),
 			r->created, r->created - r->live, gt_api_keys[s->api],
 			gt_kinds[s->kind].name);
-		gt_stack_tsv(out, v->frames, s->stack);
-		putc('\t', out);
-		gt_tsv_put(out, where);
-		putc('\n', out);
-		free(where);
+		gt_place_end_tsv(out, v->frames, s->stack);
 	}
 	free(rises.list);
 }

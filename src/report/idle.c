@@ -386,8 +386,7 @@ void gt_idle_json(const struct gt_view *v, FILE *out)
 		gt_json_uint(&j, "count", place->live);
 		gt_json_uint(&j, "bytes", place->bytes);
 		areas_json(&j, &place->sum);
-		gt_place_json(&j, "place", v->frames, place->stack);
-		gt_stack_json(&j, "stack", v->frames, place->stack);
+		gt_place_and_stack_json(&j, v->frames, place->stack);
 		gt_json_end(&j);
 	}
 	gt_json_end(&j);
@@ -414,17 +413,12 @@ void gt_idle_tsv(const struct gt_view *v, FILE *out)
 		gt_view_elapsed(v, p.measured.now_ns));
 	for (size_t i = 0; i < p.shown; i++) {
 		const struct place *place = &p.list[i];
-		char *where = gt_place_text(v->frames, place->stack, true);
 
 		areas_tsv(out, &place->sum);
 		fprintf(out, "%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", p.measured.busy_ns,
 			gt_view_elapsed(v, p.measured.now_ns), gt_api_keys[place->api],
 			gt_kinds[place->kind].name);
-		gt_stack_tsv(out, v->frames, place->stack);
-		putc('\t', out);
-		gt_tsv_put(out, where);
-		putc('\n', out);
-		free(where);
+		gt_place_end_tsv(out, v->frames, place->stack);
 	}
 	places_fini(&p);
 }

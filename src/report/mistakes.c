@@ -343,8 +343,7 @@ static void redundant_json(struct gt_json *j, const struct gt_view *v, const str
 	gt_json_uint(j, "count", r->count);
 	gt_result_json(j, r->function, !r->fatal, r->result);
 	gt_json_bool(j, "fatal", r->fatal);
-	gt_place_json(j, "place", v->frames, r->stack);
-	gt_stack_json(j, "stack", v->frames, r->stack);
+	gt_place_and_stack_json(j, v->frames, r->stack);
 	gt_stack_json(j, "ended", v->frames, r->ended_stack);
 	gt_stack_json(j, "created", v->frames, r->created_stack);
 	gt_json_end(j);
@@ -361,8 +360,7 @@ static void interior_json(struct gt_json *j, const struct gt_view *v, const stru
 	gt_json_uint(j, "pid", gt_recording_process(v->recording, f->process)->pid);
 	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
 	gt_json_uint(j, "count", f->count);
-	gt_place_json(j, "place", v->frames, f->stack);
-	gt_stack_json(j, "stack", v->frames, f->stack);
+	gt_place_and_stack_json(j, v->frames, f->stack);
 	gt_stack_json(j, "created", v->frames, f->created_stack);
 	gt_json_end(j);
 }
@@ -376,8 +374,7 @@ static void failure_json(struct gt_json *j, const struct gt_view *v, const struc
 	gt_json_uint(j, "bytes_most", f->bytes_most);
 	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
 	gt_result_json(j, f->function, f->result != 0, f->result);
-	gt_place_json(j, "place", v->frames, f->stack);
-	gt_stack_json(j, "stack", v->frames, f->stack);
+	gt_place_and_stack_json(j, v->frames, f->stack);
 	gt_json_end(j);
 }
 
@@ -391,8 +388,7 @@ static void last_call_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_int(j, "time_ns", gt_view_time(v, call->event.time_ns));
 	gt_arguments_json(j, v->recording, call);
-	gt_place_json(j, "place", v->frames, call->event.stack);
-	gt_stack_json(j, "stack", v->frames, call->event.stack);
+	gt_place_and_stack_json(j, v->frames, call->event.stack);
 	gt_json_end(j);
 }
 

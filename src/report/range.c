@@ -332,8 +332,7 @@ void gt_range_json(const struct gt_view *v, FILE *out)
 		gt_json_object(&j, NULL);
 		gt_kind_json(&j, r.rows[i].api, r.rows[i].kind);
 		parts_json(&j, r.rows[i].parts);
-		gt_place_json(&j, "place", v->frames, r.rows[i].stack);
-		gt_stack_json(&j, "stack", v->frames, r.rows[i].stack);
+		gt_place_and_stack_json(&j, v->frames, r.rows[i].stack);
 		gt_json_end(&j);
 	}
 	gt_json_end(&j);
@@ -352,18 +351,13 @@ void gt_range_tsv(const struct gt_view *v, FILE *out)
 	      out);
 	for (size_t i = 0; i < r.row_count && (!v->top || i < v->top); i++) {
 		const struct row *row = &r.rows[i];
-		char *where = gt_place_text(v->frames, row->stack, true);
 
 		for (int part = 0; part < PARTS; part++)
 			fprintf(out, "%" PRIu64 "\t%" PRId64 "\t", row->parts[part].count,
 				row->parts[part].bytes);
 		fprintf(out, "%" PRId64 "\t%" PRId64 "\t%s\t%s\t", net_count(row->parts),
 			net_bytes(row->parts), gt_api_keys[row->api], gt_kinds[row->kind].name);
-		gt_stack_tsv(out, v->frames, row->stack);
-		putc('\t', out);
-		gt_tsv_put(out, where);
-		putc('\n', out);
-		free(where);
+		gt_place_end_tsv(out, v->frames, row->stack);
 	}
 	range_fini(&r);
 }

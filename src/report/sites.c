@@ -165,8 +165,7 @@ static void site_json(struct gt_json *j, const struct gt_view *v, const struct g
 	gt_json_uint(j, "total_bytes", site->bytes_total);
 	gt_json_int(j, "first_ns", gt_view_time(v, site->first_ns));
 	gt_json_int(j, "last_ns", gt_view_time(v, site->last_ns));
-	gt_place_json(j, "place", v->frames, site->stack);
-	gt_stack_json(j, "stack", v->frames, site->stack);
+	gt_place_and_stack_json(j, v->frames, site->stack);
 	gt_json_end(j);
 }
 
@@ -195,16 +194,11 @@ void gt_sites_tsv(const struct gt_view *v, FILE *out)
 	fputs("api\tkind\tstack\twhere\n", out);
 	for (size_t i = 0; i < sites.shown; i++) {
 		const struct gt_site *site = sites.all.list[i];
-		char *where = gt_place_text(v->frames, site->stack, true);
 
 		for (int k = 0; k < COLUMN_COUNT; k++)
 			fprintf(out, "%" PRIu64 "\t", value_of(site, &columns[k]));
 		fprintf(out, "%s\t%s\t", gt_api_keys[site->api], gt_kinds[site->kind].name);
-		gt_stack_tsv(out, v->frames, site->stack);
-		putc('\t', out);
-		gt_tsv_put(out, where);
-		putc('\n', out);
-		free(where);
+		gt_place_end_tsv(out, v->frames, site->stack);
 	}
 	gt_place_sites_fini(&sites.all);
 }

@@ -353,8 +353,7 @@ static void leak_json(struct gt_json *j, const struct gt_tests *tests, const str
 		gt_json_end(j);
 	}
 	gt_json_end(j);
-	gt_place_json(j, "place", v->frames, leak->stack);
-	gt_stack_json(j, "stack", v->frames, leak->stack);
+	gt_place_and_stack_json(j, v->frames, leak->stack);
 	gt_json_end(j);
 }
 

@@ -215,8 +215,7 @@ static void use_json(struct gt_json *j, const struct gt_view *v, const struct gt
 	gt_json_uint(j, "unread_bytes", use->unread_bytes);
 	gt_json_real(j, "held_byte_seconds", use->held_byte_seconds);
 	gt_json_real(j, "held_after_use_byte_seconds", use->after_byte_seconds);
-	gt_place_json(j, "place", v->frames, use->stack);
-	gt_stack_json(j, "stack", v->frames, use->stack);
+	gt_place_and_stack_json(j, v->frames, use->stack);
 	gt_json_end(j);
 }
 
@@ -257,7 +256,6 @@ void gt_touches_tsv(const struct gt_view *v, FILE *out)
 	      out);
 	for (size_t i = 0; i < u.count && (!v->top || i < v->top); i++) {
 		const struct gt_block_use *use = &u.list[i];
-		char *where = gt_place_text(v->frames, use->stack, true);
 
 		fprintf(out,
 			"%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
@@ -265,11 +263,7 @@ void gt_touches_tsv(const struct gt_view *v, FILE *out)
 			use->count, use->bytes, use->unnamed, use->unnamed_bytes, use->unread,
 			use->unread_bytes, use->held_byte_seconds, use->after_byte_seconds,
 			gt_api_keys[use->api], gt_kinds[use->kind].name);
-		gt_stack_tsv(out, v->frames, use->stack);
-		putc('\t', out);
-		gt_tsv_put(out, where);
-		putc('\n', out);
-		free(where);
+		gt_place_end_tsv(out, v->frames, use->stack);
 	}
 	gt_block_uses_fini(&u);
 }

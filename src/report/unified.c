@@ -399,8 +399,7 @@ void gt_unified_json(const struct gt_view *v, FILE *out)
 		moves_json(&j, &place->moves);
 		causes_json(&j, &place->moves);
 		still_json(&j, place);
-		gt_place_json(&j, "place", v->frames, place->stack);
-		gt_stack_json(&j, "stack", v->frames, place->stack);
+		gt_place_and_stack_json(&j, v->frames, place->stack);
 		gt_json_array(&j, "objects");
 		for (size_t k = 0; k < place->count; k++)
 			block_json(&j, v, place->blocks[k]);

@@ -79,10 +79,7 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "stop recording at this size (500M, 2GiB); the summaries continue, and the "
 		  "report says so" },
-	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",
-	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
-	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
-		  "ones are counted together as \"other call sites\"" },
+	GT_MEMORY_OPTION(AT(max_memory)),
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N",
 	  .most = GT_BOARD_TOP_MAX, AT(top),
 	  .local = GT_LOCAL_YES,
@@ -91,15 +88,7 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
-	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
-	  .local = GT_LOCAL_YES,
-	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
-	  .choices = gt_unwinding_names, AT(unwind),
-	  .local = GT_LOCAL_YES,
-	  .help = "how to unwind stacks: auto (by the unwind tables of programs and libraries, in "
-		  "the kernel; the default), fp (frame pointers) or dwarf (from a copy of the "
-		  "stack's top)" },
+	GT_UNWIND_OPTIONS(AT(no_python), AT(unwind)),
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE",
 	  .least = 512, .most = 32768, AT(stack_bytes),
 	  .local = GT_LOCAL_YES,

@@ -16,6 +16,23 @@ struct gt_gpu_use;
 enum { GT_MEMORY = 256 << 20, GT_MEMORY_LEAST = 1 << 20 };
 #define GT_MEMORY_MOST (1ll << 40)
 
+/* Rows that attach and top share; `.at = offsetof(…)` is given. */
+/* clang-format off */
+#define GT_MEMORY_OPTION(field)                                                                    \
+	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",                        \
+	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, field, .local = GT_LOCAL_YES,          \
+	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "   \
+		  "ones are counted together as \"other call sites\"" }
+#define GT_UNWIND_OPTIONS(no_python_field, unwind_field)                                           \
+	{ .name = "no-python", .type = GT_OPTION_FLAG, no_python_field, .local = GT_LOCAL_YES,     \
+	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },   \
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",                           \
+	  .choices = gt_unwinding_names, unwind_field, .local = GT_LOCAL_YES,                      \
+	  .help = "how to unwind stacks: auto (by the unwind tables of programs and libraries, "   \
+		  "in the kernel; the default), fp (frame pointers) or dwarf (from a copy of the " \
+		  "stack's top)" }
+/* clang-format on */
+
 struct gt_attach_live {
 	struct gt_board *board;
 	const struct gt_tracer *tracer; /* that knows places; NULL: not there yet */

@@ -48,19 +48,8 @@ static const struct gt_option options[] = {
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .local = GT_LOCAL_YES,
 	  .help = "do not collect call stacks: less overhead, but no call sites" },
-	{ .name = "no-python", .type = GT_OPTION_FLAG, AT(no_python),
-	  .local = GT_LOCAL_YES,
-	  .help = "do not look for lines of Python: stacks show the interpreter's own frames" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
-	  .choices = gt_unwinding_names, AT(unwind),
-	  .local = GT_LOCAL_YES,
-	  .help = "how to unwind stacks: auto (by the unwind tables of programs and libraries, in "
-		  "the kernel; the default), fp (frame pointers) or dwarf (from a copy of the "
-		  "stack's top)" },
-	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",
-	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
-	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
-		  "ones are counted together as \"other call sites\"" },
+	GT_UNWIND_OPTIONS(AT(no_python), AT(unwind)),
+	GT_MEMORY_OPTION(AT(max_memory)),
 	GT_BY_OPTION(AT(by), "process, thread or device"),
 	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
