@@ -185,6 +185,19 @@ class Case:
             return self.intel_levelzero(**more)
         return dict({"ZE_ENABLE_ALT_DRIVERS": self.program("libze_fake.so")}, **more)
 
+    def cuda(self, **more):
+        """The stand-in for NVIDIA's driver."""
+        folder = self.build / "tests/fake/cuda"
+        if not (folder / "libcuda.so.1").exists():
+            self.skip("built without a CUDA toolkit")
+        return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
+
+    def cuda_preloaded(self, **more):
+        """The same, where the library that `gputrack run` preloads is built."""
+        if not (self.build / "libgputrack_preload.so").exists():
+            self.skip("the preloaded library is not built for this processor")
+        return self.cuda(**more)
+
     def tracker(self, **more):
         """As a user of the original tracker would set it up, without gputrack run."""
         return self.levelzero(**dict({"ZE_ENABLE_VALIDATION_LAYER": "1",

@@ -177,7 +177,7 @@ def check_profiles(case, agent, pid):
 def test_cached_memory_of_a_pool_is_not_in_use(case):
     """Segments of PyTorch's allocator are the driver's blocks: what no tensor uses of them is cached."""
     need_root(case)
-    process = case.start(*test_pools.program(case, 3, "wait", 1000), env=test_pools.cuda(case), bufsize=0)
+    process = case.start(*test_pools.program(case, 3, "wait", 1000), env=case.cuda_preloaded(), bufsize=0)
     before = list(map(int, read_line(process.stdout).split()))
     agent = Agent(case, "-p", process.pid)
     process.stdin.write(b"more\n")

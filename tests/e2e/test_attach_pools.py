@@ -4,14 +4,14 @@ import json
 import subprocess
 
 from test_attach import Attached, need_root, read_line
-from test_pools import cuda, functions, program
+from test_pools import functions, program
 
 ALONE = True
 
 
 def start(case, steps):
     process = subprocess.Popen(program(case, 3, "wait", steps), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-                               cwd=case.folder, env=cuda(case))
+                               cwd=case.folder, env=case.cuda_preloaded())
     return process, read_line(process.stdout)
 
 
@@ -38,5 +38,5 @@ def test_blocks_are_followed_from_the_moment_of_attaching(case):
 def test_blocks_can_be_left_out(case):
     need_root(case)
     for options in (("--pools", "none"), ("--api", "cuda")):
-        case.gputrack("attach", "-q", "-o", "a.gt", *options, "-c", *program(case, 3, "wait", 5), env=cuda(case))
+        case.gputrack("attach", "-q", "-o", "a.gt", *options, "-c", *program(case, 3, "wait", 5), env=case.cuda_preloaded())
         assert not functions(case.events("a.gt")), options

@@ -9,20 +9,11 @@ import sys
 WAYS = ("handle", "default", "proc", "old")
 
 
-def cuda(case, **more):
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("built without a CUDA toolkit")
-    if not (case.build / "libgputrack_preload.so").exists():
-        case.skip("the preloaded library is not built for this processor")
-    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
-
-
 def as_bare(case, recording, *command, **environment):
     """Runs a command bare and under gputrack; the events of the second."""
-    bare = case.run(*command, env=cuda(case, **environment))
+    bare = case.run(*command, env=case.cuda_preloaded(**environment))
     traced = case.gputrack("run", "-q", "-o", recording, "--cuda-door", "direct", *command,
-                           env=cuda(case, **environment))
+                           env=case.cuda_preloaded(**environment))
     assert (bare.out, bare.err, bare.status) == (traced.out, traced.err, traced.status), (bare, traced)
     return traced, case.events(recording) if case.path(recording).exists() else []
 
@@ -77,12 +68,12 @@ def test_a_program_with_a_dlsym_of_its_own(case):
 def test_a_library_between_the_program_and_the_driver(case):
     """Preloaded before us or behind us, and met by linking or by asking: it passes, and is recorded once."""
     between = case.program("cuda_before.so")
-    bare = case.run(case.program("cuda_lives"), "leak", env=cuda(case, LD_PRELOAD=between))
+    bare = case.run(case.program("cuda_lives"), "leak", env=case.cuda_preloaded(LD_PRELOAD=between))
     assert "allocations passed by" in bare.out and not bare.out.startswith("0"), bare.out
     ours = str(case.build / "libgputrack_preload.so")
     for order in (f"{between}:{ours}", f"{ours}:{between}"):
         traced = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
-                               env=cuda(case, LD_PRELOAD=order))
+                               env=case.cuda_preloaded(LD_PRELOAD=order))
         assert traced.out == bare.out, (order, traced.out, bare.out)
         assert functions(case.events("a.gt")).count("cuMemAlloc_v2") == 3, functions(case.events("a.gt"))
 
@@ -90,10 +81,10 @@ def test_a_library_between_the_program_and_the_driver(case):
 def test_other_preloads_stay_and_the_variable_grows_by_our_library_alone(case):
     shown = [sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))"]
     ours = str(case.build.resolve() / "libgputrack_preload.so")
-    alone = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=cuda(case))
+    alone = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=case.cuda_preloaded())
     assert alone.out == ours + "\n", alone.out
     other = case.program("cuda_before.so")
-    both = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=cuda(case, LD_PRELOAD=other))
+    both = case.gputrack("run", "-q", "-o", "a.gt", *shown, env=case.cuda_preloaded(LD_PRELOAD=other))
     assert both.out.splitlines()[0] == f"{other}:{ours}", both.out
 
 
@@ -103,10 +94,10 @@ def test_env_prints_what_the_direct_door_needs(case):
     evaluate = 'eval "$(gputrack env cuda)"; eval "$(gputrack env cuda)"; printf %s "$LD_PRELOAD"'
     for before, after in (("", ours), ("/nowhere/other.so", "/nowhere/other.so:" + ours)):
         shell = case.run("sh", "-c", 'PATH="$1:$PATH"; LD_PRELOAD="$2"; ' + evaluate, "sh", str(case.build), before,
-                         env=cuda(case))
+                         env=case.cuda_preloaded())
         assert shell.out == after, (shell, before)
     done = case.run("sh", "-c", 'PATH="$1:$PATH"; eval "$(gputrack env cuda)"; GPUTRACK_RECORDING=env.gt "$2" leak', "sh",
-                    str(case.build), case.program("cuda_lives"), env=cuda(case))
+                    str(case.build), case.program("cuda_lives"), env=case.cuda_preloaded())
     assert done.status == 0 and "cuMemAlloc_v2" in functions(case.events("env.gt")), done
 
 
@@ -121,12 +112,12 @@ def test_allocators_that_stand_before_malloc(case):
         assert functions(events) == USED, library
         # behind us, too: a library that is named already stays where it is
         for way in ("proc", "questions"):
-            bare = case.run(case.program("cuda_asks"), way, env=cuda(case, LD_PRELOAD=str(library)))
+            bare = case.run(case.program("cuda_asks"), way, env=case.cuda_preloaded(LD_PRELOAD=str(library)))
             behind = case.gputrack("run", "-q", "-o", "b.gt", case.program("cuda_asks"), way,
-                                   env=cuda(case, LD_PRELOAD=f"{ours}:{library}"))
+                                   env=case.cuda_preloaded(LD_PRELOAD=f"{ours}:{library}"))
             assert (behind.out, behind.err, behind.status) == (bare.out, bare.err, 0), (library, way, behind, bare)
         case.gputrack("run", "-q", "-o", "b.gt", case.program("cuda_asks"), "proc",
-                      env=cuda(case, LD_PRELOAD=f"{ours}:{library}"))
+                      env=case.cuda_preloaded(LD_PRELOAD=f"{ours}:{library}"))
         assert functions(case.events("b.gt")) == USED, library
 
 
@@ -149,10 +140,10 @@ def test_programs_with_the_address_sanitizer(case):
             if compiler != "gcc" or not os.path.isabs(library):
                 continue
             ours = str(case.build / "libgputrack_preload.so")
-            bare = case.run(str(case.path(compiler)), way, env=cuda(case, ASAN_OPTIONS="detect_leaks=0"))
+            bare = case.run(str(case.path(compiler)), way, env=case.cuda_preloaded(ASAN_OPTIONS="detect_leaks=0"))
             for order in (f"{os.path.realpath(library)}:{ours}", f"{ours}:{os.path.realpath(library)}"):
                 done = case.gputrack("run", "-q", "-o", "b.gt", str(case.path(compiler)), way,
-                                     env=cuda(case, LD_PRELOAD=order,
+                                     env=case.cuda_preloaded(LD_PRELOAD=order,
                                               ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0"))
                 assert (done.out, done.status) == (bare.out, 0) and "AddressSanitizer" not in done.err, (order, done)
                 assert way != "proc" or functions(case.events("b.gt")) == USED, order
@@ -163,7 +154,7 @@ def test_programs_with_the_address_sanitizer(case):
 
 def test_a_child_without_the_preload_is_tracked_through_cupti(case):
     script = "env -u LD_PRELOAD " + case.program("cuda_lives") + " leak; exec " + case.program("cuda_lives") + " leak"
-    run = case.gputrack("run", "-q", "-o", "a.gt", "sh", "-c", script, env=cuda(case))
+    run = case.gputrack("run", "-q", "-o", "a.gt", "sh", "-c", script, env=case.cuda_preloaded())
     assert run.out == "leak done\nleak done\n", run.err
     processes = {}
     for event in case.events("a.gt"):
@@ -174,7 +165,7 @@ def test_a_child_without_the_preload_is_tracked_through_cupti(case):
 def test_both_ways_at_once_record_once(case):
     """The injection finds the preloaded library in the process, and leaves CUDA to it."""
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
-                        env=cuda(case, FAKE_CUPTI_SUBSCRIBE="39"))
+                        env=case.cuda_preloaded(FAKE_CUPTI_SUBSCRIBE="39"))
     assert run.status == 0 and not run.err, run.err
     assert case.report("a.gt", "leakage")["totals"]["count"] == 6
 
@@ -182,7 +173,7 @@ def test_both_ways_at_once_record_once(case):
 def test_without_a_driver_nothing_is_preloaded(case):
     if b"libcuda.so.1\0" in pathlib.Path("/etc/ld.so.cache").read_bytes():
         case.skip("this machine has NVIDIA's driver")
-    cuda(case)
+    case.cuda_preloaded()
     shown = [sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))"]
     run = case.gputrack("run", "-q", "-o", "a.gt", *shown, env={"LD_LIBRARY_PATH": ""})
     assert run.out == "None\n", run.out
@@ -270,10 +261,10 @@ def test_calls_of_ours_never_fail(case):
     for command in ((case.program("cuda_asks"), "proc"), (case.program("cuda_objects"),)):
         for options in ((), ("--touches",)):
             case.gputrack("run", "-q", "-o", "a.gt", "--cuda-door", "direct", *options, *command,
-                          env=cuda(case, FAKE_CUDA_ERRORS=str(log)))
+                          env=case.cuda_preloaded(FAKE_CUDA_ERRORS=str(log)))
             ours = log.read_text() if log.exists() else ""
             log.unlink(missing_ok=True)
-            case.run(*command, env=cuda(case, FAKE_CUDA_ERRORS=str(log)))
+            case.run(*command, env=case.cuda_preloaded(FAKE_CUDA_ERRORS=str(log)))
             bare = log.read_text() if log.exists() else ""
             log.unlink(missing_ok=True)
             assert ours == bare, (command, options, ours, bare)
@@ -282,7 +273,7 @@ def test_calls_of_ours_never_fail(case):
 def test_nsight_computes_own_driver_is_seen(case):
     """It is preloaded before us, hands itself out for the driver, and refuses programs with CUPTI's variable."""
     injection = case.build / "tests/fake/cuda/libcuda-injection.so"
-    env = cuda(case, LD_PRELOAD=str(injection))
+    env = case.cuda_preloaded(LD_PRELOAD=str(injection))
     for way in ("handle", "proc", "old"):
         traced = case.gputrack("run", "-q", "-o", f"{way}.gt", case.program("cuda_asks"), way, env=env)
         assert (traced.out, traced.status) == ("used\n", 0), traced.err

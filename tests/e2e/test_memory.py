@@ -5,13 +5,9 @@ MIB = 1 << 20
 
 
 def gpu(case, **more):
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("built without a CUDA toolkit")
-    if not (case.build / "libgputrack_preload.so").exists():
-        case.skip("the preloaded library is not built for this processor")
-    return dict({"LD_LIBRARY_PATH": f"{folder}:{case.build / 'tests/fake/gpu_memory'}",
-                 "FAKE_NVML_SHARE": str(case.path("share")), "FAKE_CUDA_COSTS": "1"}, **more)
+    folders = f"{case.build}/tests/fake/cuda:{case.build}/tests/fake/gpu_memory"
+    return case.cuda_preloaded(**{"LD_LIBRARY_PATH": folders, "FAKE_NVML_SHARE": str(case.path("share")),
+                                  "FAKE_CUDA_COSTS": "1", **more})
 
 
 def pool(case, mode, *more, **environment):

@@ -9,22 +9,13 @@ import sys
 GENERATIONS = (1, 2, 3)
 
 
-def cuda(case, **more):
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("built without a CUDA toolkit")
-    if not (case.build / "libgputrack_preload.so").exists():
-        case.skip("the preloaded library is not built for this processor")
-    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
-
-
 def program(case, generation, mode, *more):
     library = case.build / f"tests/fake/torch/libc10_cuda{'' if generation == 3 else f'_{generation}'}.so"
     return [case.program("torch_pool"), str(library), mode, *map(str, more)]
 
 
 def record(case, recording, command, *options):
-    return case.gputrack("run", "-q", "-o", recording, *options, *command, env=cuda(case))
+    return case.gputrack("run", "-q", "-o", recording, *options, *command, env=case.cuda_preloaded())
 
 
 def functions(events):
@@ -36,7 +27,7 @@ def test_live_and_reserved_bytes_are_the_allocators_own(case):
     for mode in ("plain", "expandable", "private"):
         for generation in GENERATIONS:
             command = program(case, generation, mode, 1000, generation)
-            bare = case.run(*command, env=cuda(case))
+            bare = case.run(*command, env=case.cuda_preloaded())
             traced = record(case, "a.gt", command)
             assert (traced.out, traced.err, traced.status) == (bare.out, bare.err, 0), (mode, generation, traced.err)
             said = case.run(case.program("pool_moments"), str(case.path("a.gt")))
@@ -132,7 +123,7 @@ def test_blocks_of_backward_have_the_line_that_called_it(case):
     script = pathlib.Path(case.path("train.py"))
     script.write_text(BACKWARD)
     command = [sys.executable, str(script), str(folder)]
-    bare = case.run(*command, env=cuda(case))
+    bare = case.run(*command, env=case.cuda_preloaded())
     traced = record(case, "a.gt", command)
     assert (traced.out, traced.err) == (bare.out, bare.err) and traced.out.split() == ["3", "3", "-1", "3", "3", "2", "3", "2"]
     stacks = {e["bytes"]: [f["function"] or "" for f in e["stack"]] for e in case.events("a.gt") if e["function"] == "torchBlock"}

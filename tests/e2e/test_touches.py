@@ -3,20 +3,11 @@
 import json
 
 
-def cuda(case, **more):
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("built without a CUDA toolkit")
-    if not (case.build / "libgputrack_preload.so").exists():
-        case.skip("the preloaded library is not built for this processor")
-    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
-
-
 def touches(case, what, *options, **environment):
     """The report on a program, and the function under `allocate` of what each row is about."""
     name = case.path(what + "".join(options) + ".gt")
     run = case.gputrack("run", "-q", "-o", name, "--touches", *options, case.program("cuda_touches"), what,
-                        env=cuda(case, **environment))
+                        env=case.cuda_preloaded(**environment))
     assert run.status == 0 and run.out == "done\n", run
     report = json.loads(case.gputrack("report", "-a", "touches", "-f", "json", name).out)
     places = {key: sorted(group["stack"][1]["function"] for group in report["groups"] if group[key])
@@ -56,7 +47,7 @@ def test_the_parameters_of_unloaded_code_are_forgotten(case):
 
 def test_without_the_option_nothing_is_recorded(case):
     run = case.gputrack("run", "-q", "-o", "off.gt", case.program("cuda_touches"), "all",
-                        env=cuda(case, GPUTRACK_TOUCHES="1"))
+                        env=case.cuda_preloaded(GPUTRACK_TOUCHES="1"))
     assert run.status == 0, run
     report = case.gputrack("report", "-a", "touches", "off.gt").out
     assert "No GPU work was recorded: record with `gputrack run --touches`" in " ".join(report.split()), report
@@ -78,6 +69,6 @@ def test_cuptis_way_says_that_it_cannot(case):
 
 def test_events_are_the_same_with_and_without_touches(case):
     touches(case, "all")
-    case.gputrack("run", "-q", "-o", "plain.gt", case.program("cuda_touches"), "all", env=cuda(case))
+    case.gputrack("run", "-q", "-o", "plain.gt", case.program("cuda_touches"), "all", env=case.cuda_preloaded())
     names = [[event["function"] for event in case.events(name)] for name in ("all.gt", "plain.gt")]
     assert names[0] == names[1], names
