@@ -6,46 +6,14 @@
  * wait: says "ready" once the contexts are there, and goes on after a line of input; for attaching
  * late. The driver is opened at run time. Build: cc tests/gpu/contexts.c -I CUDA/include -ldl
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cuda.h>
-
-#define TEXT_(name) #name
-#define TEXT(name)  TEXT_(name)
-
-/* The driver's functions under the names that the header gives them: cuMemAlloc is cuMemAlloc_v2.
- */
-#define CALL(function, ...) ((__typeof__(&function))address(TEXT(function)))(__VA_ARGS__)
-#define NEED(function, ...) need(#function, CALL(function, __VA_ARGS__))
+#include "cuda_calls.h"
 
 static CUcontext primary, other, own;
 static CUdevice second;
-
-static void *address(const char *name)
-{
-	static void *library;
-	void *found;
-
-	if (!library)
-		library = dlopen("libcuda.so.1", RTLD_NOW);
-	found = library ? dlsym(library, name) : NULL;
-	if (!found) {
-		fprintf(stderr, "skipped: %s\n", dlerror());
-		exit(77);
-	}
-	return found;
-}
-
-static void need(const char *what, CUresult result)
-{
-	if (result) {
-		fprintf(stderr, "%s: error %d\n", what, (int)result);
-		exit(1);
-	}
-}
 
 static void allocate(size_t bytes)
 {

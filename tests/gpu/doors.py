@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, failed
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 GPUTRACK = str(BUILD / "gputrack")
@@ -28,7 +30,6 @@ OWN_ROWS = {"torchBlock", "torchBlockFreed",
             "cudaContextMemory", "cudaCodeMemory", "cudaGraphMemory", "cudaDriverMemoryGone"}
 # what the runtime calls when the process ends, and CUPTI no longer tells
 AT_EXIT = {"cuLibraryUnload", "cuDevicePrimaryCtxRelease"}
-failed = []
 
 SCRIPTS = {
     "eager training": """
@@ -194,12 +195,6 @@ print(sum(1 for e in p.events() if "CUDA" in str(e.device_type)), float(x))
 def run(command, **environment):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env={**os.environ, **environment})
-
-
-def check(what, right, detail=""):
-    print(("ok   " if right else "FAIL ") + what + (f": {detail}" if detail and not right else ""), flush=True)
-    if not right:
-        failed.append(what)
 
 
 def counts(recording):

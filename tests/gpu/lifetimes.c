@@ -7,21 +7,13 @@
  * free since the case allocated it. The driver is opened at run time: no toolkit is needed there.
  * Build: cc -o lifetimes tests/gpu/lifetimes.c -I CUDA/include -ldl
  */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cuda.h>
+#include "cuda_calls.h"
 
-#define TEXT_(name) #name
-#define TEXT(name)  TEXT_(name)
-
-/* The driver's functions under the names that the header gives them: cuMemAlloc is cuMemAlloc_v2.
- */
-#define CALL(function, ...)      ((__typeof__(&function))address(TEXT(function)))(__VA_ARGS__)
-#define NEED(function, ...)      need(#function, CALL(function, __VA_ARGS__))
 #define SAY(what, function, ...) printf("%s: %d\n", what, (int)CALL(function, __VA_ARGS__))
 
 enum { MIB = 1 << 20, SIZE = 256 * MIB };
@@ -29,29 +21,6 @@ enum { MIB = 1 << 20, SIZE = 256 * MIB };
 static CUdevice device;
 static CUcontext context;
 static size_t before;
-
-static void *address(const char *name)
-{
-	static void *library;
-	void *found;
-
-	if (!library)
-		library = dlopen("libcuda.so.1", RTLD_NOW);
-	found = library ? dlsym(library, name) : NULL;
-	if (!found) {
-		fprintf(stderr, "skipped: %s\n", dlerror());
-		exit(77);
-	}
-	return found;
-}
-
-static void need(const char *what, CUresult result)
-{
-	if (result) {
-		fprintf(stderr, "%s: error %d\n", what, (int)result);
-		exit(1);
-	}
-}
 
 static size_t free_bytes(void)
 {

@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, failed
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 GPUTRACK = str(BUILD / "gputrack")
-failed = []
 
 SCRIPT = """
 import gc, timeit, torch
@@ -114,12 +115,6 @@ int main(void)
 	return 0;
 }
 """
-
-
-def check(what, is_right, found=""):
-    print(f"{'ok  ' if is_right else 'FAIL'} {what}{'' if is_right else f': {found}'}", flush=True)
-    if not is_right:
-        failed.append(what)
 
 
 def run(*command, **env):

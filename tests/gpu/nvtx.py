@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, failed
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 GPUTRACK = str(BUILD / "gputrack")
 MIB = 1 << 20
-failed = []
 
 TORCH = """
 import torch
@@ -109,13 +110,6 @@ int main(int argc, char **)
 	return 0;
 }
 """
-
-
-def check(name, is_right, more=""):
-    print(f"{'ok  ' if is_right else 'FAIL'} {name}" + (f": {more}" if more and not is_right else ""),
-          flush=True)
-    if not is_right:
-        failed.append(name)
 
 
 def run(*command, **env):

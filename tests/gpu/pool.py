@@ -15,11 +15,12 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, failed
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 GPUTRACK = str(BUILD / "gputrack")
 MOMENTS = str(BUILD / "tests/e2e/programs/pool_moments")
 MARKER = "cuMemHostRegister_v2"  # PyTorch does not call it
-failed = []
 
 RANDOM = """
 import ctypes, mmap, random, sys, torch
@@ -160,12 +161,6 @@ print(statistics.median(times[count // 3:]) * 1e6)
 def run(command, **environment):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           env={**os.environ, **environment})
-
-
-def check(what, right, detail=""):
-    print(("ok   " if right else "FAIL ") + what + (f": {detail}" if detail and not right else ""), flush=True)
-    if not right:
-        failed.append(what)
 
 
 def script(name, text):

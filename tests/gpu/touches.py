@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, failed
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 GPUTRACK = str(BUILD / "gputrack")
-failed = []
 
 PROGRAM = r"""
 #include <cuda_runtime.h>
@@ -74,12 +75,6 @@ print("done", torch.cuda.memory_allocated())
 def run(command, **environment):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100,
                           env={**os.environ, **environment})
-
-
-def check(what, right, detail=""):
-    print(("ok   " if right else "FAIL ") + what + (f": {detail}" if detail and not right else ""), flush=True)
-    if not right:
-        failed.append(what)
 
 
 def touches(name, command):
