@@ -408,6 +408,22 @@ void gt_writer_lose(struct gt_writer *w, uint64_t events)
 }
 
 /*
+ * A store to a block that fails takes the page away that the block is in. Where blocks share the
+ * header's page, the header has a window of its own, so that it can still say what happened.
+ */
+static void open_header(struct gt_writer *w)
+{
+	struct gt_window *window = w->windows;
+
+	if (sysconf(_SC_PAGESIZE) > GT_TRACE_HEADER &&
+	    !gt_window_open(&window, w->fd, 0, GT_TRACE_HEADER, &w->has_failed))
+		w->windows->next = window;
+	else
+		window->users++;
+	w->header = (struct gt_trace_header *)window->start;
+}
+
+/*
  * Creates the file with its first page: never overwrites one, private to the user. If it is
  * to be read-only, it is so for everybody but us: a copy put over it, or anything else that
  * shortens it, would raise SIGBUS in the program. Only root can do that nonetheless:
@@ -429,8 +445,7 @@ static int create_file(struct gt_writer *w)
 	e = open_window(w, 3 * GT_BLOCK_MIN);
 	if (!e) {
 		w->end = GT_TRACE_HEADER;
-		w->header = (struct gt_trace_header *)w->windows->start;
-		w->windows->users++;
+		open_header(w);
 		return 0;
 	}
 remove_file:
