@@ -169,7 +169,7 @@ static unsigned replace_at_each_step(const struct cached_place *before,
 				     const struct cached_place *after)
 {
 	struct subject s = subject_start(read_wanted);
-	unsigned found = 0;
+	unsigned given = 0;
 	bool has_returned = false;
 
 	first_stop(&s);
@@ -183,10 +183,10 @@ static unsigned replace_at_each_step(const struct cached_place *before,
 			assert_true(subject_continue(&s));
 		if (*s.answer && *s.answer != WANTED)
 			fail_msg("after %u steps: the number of another place", steps);
-		found += *s.answer == WANTED;
+		given += *s.answer == WANTED;
 	}
 	subject_end(&s);
-	return found;
+	return given;
 }
 
 static void an_entry_that_is_replaced_while_it_is_read_is_not_used(void **state)
