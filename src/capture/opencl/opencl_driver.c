@@ -127,6 +127,16 @@ static cl_context ask_COMMAND_BUFFER(void *object)
 	return ask_QUEUE(queues[0]);
 }
 
+static cl_context ask_ACCELERATOR(void *object)
+{
+	info_fn ask = (info_fn)extension_of(object, "clGetAcceleratorInfoINTEL");
+	cl_context context = NULL;
+
+	if (ask)
+		ask(object, CL_ACCELERATOR_CONTEXT_INTEL, sizeof context, &context, NULL);
+	return context;
+}
+
 static cl_context ask_SEMAPHORE(void *object)
 {
 	info_fn ask = (info_fn)extension_of(object, "clGetSemaphoreInfoKHR");

@@ -55,7 +55,8 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 		 : GT_CONTEXT, cl_command_queue                                                    \
 		 : GT_QUEUE, cl_device_id                                                          \
 		 : GT_SUBDEVICE, cl_command_buffer_khr                                             \
-		 : GT_COMMAND_BUFFER, cl_semaphore_khr                                             \
+		 : GT_COMMAND_BUFFER, cl_accelerator_intel                                         \
+		 : GT_ACCELERATOR, cl_semaphore_khr                                                \
 		 : GT_SEMAPHORE)
 #define OWNER_IN(argument)         KIND_OF(argument)
 #define OWNER_ASK_OR(argument)     KIND_OF(argument)

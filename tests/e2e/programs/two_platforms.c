@@ -10,7 +10,18 @@
 #include <CL/cl_egl.h>
 #include <CL/cl_gl.h>
 
-enum what { PLATFORM, DEVICE, CONTEXT, QUEUE, BUFFER, IMAGE, EVENT, COMMAND_BUFFER, SEMAPHORE };
+enum what {
+	PLATFORM,
+	DEVICE,
+	CONTEXT,
+	QUEUE,
+	BUFFER,
+	IMAGE,
+	EVENT,
+	COMMAND_BUFFER,
+	ACCELERATOR,
+	SEMAPHORE
+};
 
 struct object {
 	void *driver;
@@ -98,6 +109,7 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, 
 	}
 INFO(queue_info, cl_command_queue, QUEUE)
 INFO(event_info, cl_event, EVENT)
+INFO(accelerator_info, cl_accelerator_intel, ACCELERATOR)
 INFO(semaphore_info, cl_semaphore_khr, SEMAPHORE)
 
 static cl_int CL_API_CALL command_buffer_info(cl_command_buffer_khr object, cl_uint question,
@@ -189,6 +201,26 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                           \
 							 (struct object *)commands, 0);            \
 	}                                                                                          \
+	static cl_accelerator_intel CL_API_CALL create_accelerator_##n(                            \
+		cl_context context, cl_accelerator_type_intel type, size_t size,                   \
+		const void *descriptor, cl_int *err)                                               \
+	{                                                                                          \
+		(void)type, (void)size, (void)descriptor, (void)err;                               \
+		called("clCreateAcceleratorINTEL", n);                                             \
+		return (cl_accelerator_intel)object_new(ACCELERATOR, (struct object *)context, 0); \
+	}                                                                                          \
+	static cl_int CL_API_CALL retain_accelerator_##n(cl_accelerator_intel accelerator)         \
+	{                                                                                          \
+		(void)accelerator;                                                                 \
+		called("clRetainAcceleratorINTEL", n);                                             \
+		return CL_SUCCESS;                                                                 \
+	}                                                                                          \
+	static cl_int CL_API_CALL release_accelerator_##n(cl_accelerator_intel accelerator)        \
+	{                                                                                          \
+		(void)accelerator;                                                                 \
+		called("clReleaseAcceleratorINTEL", n);                                            \
+		return CL_SUCCESS;                                                                 \
+	}                                                                                          \
 	static cl_semaphore_khr CL_API_CALL create_semaphore_##n(                                  \
 		cl_context context, const cl_semaphore_properties_khr *properties, cl_int *err)    \
 	{                                                                                          \
@@ -243,6 +275,9 @@ static const struct {
 	{ "clCreateCommandBufferKHR", BOTH(create_commands) },
 	{ "clEnqueueCommandBufferKHR", BOTH(enqueue_commands) },
 	{ "clRemapCommandBufferKHR", BOTH(remap) },
+	{ "clCreateAcceleratorINTEL", BOTH(create_accelerator) },
+	{ "clRetainAcceleratorINTEL", BOTH(retain_accelerator) },
+	{ "clReleaseAcceleratorINTEL", BOTH(release_accelerator) },
 	{ "clCreateSemaphoreWithPropertiesKHR", BOTH(create_semaphore) },
 	{ "clReleaseSemaphoreKHR", BOTH(release_semaphore) },
 	{ "clSVMAllocARM", BOTH(svm) },
@@ -250,6 +285,7 @@ static const struct {
 	{ "clCreateFromVA_APIMediaSurfaceINTEL", BOTH(surface) },
 	{ "clEnqueueAcquireVA_APIMediaSurfacesINTEL", BOTH(acquire) },
 	{ "clGetCommandBufferInfoKHR", { (void *)command_buffer_info, (void *)command_buffer_info } },
+	{ "clGetAcceleratorInfoINTEL", { (void *)accelerator_info, (void *)accelerator_info } },
 	{ "clGetSemaphoreInfoKHR", { (void *)semaphore_info, (void *)semaphore_info } },
 };
 /* clang-format on */
@@ -300,6 +336,7 @@ static void use(const cl_icd_dispatch *table, int n)
 	cl_image_format rgba = { CL_RGBA, CL_UNORM_INT8 };
 	cl_image_desc line = { .image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = 100 };
 	cl_command_buffer_khr commands;
+	cl_accelerator_intel accelerator;
 	cl_semaphore_khr semaphore;
 	cl_event event;
 	void *memory;
@@ -308,6 +345,10 @@ static void use(const cl_icd_dispatch *table, int n)
 	commands = ASK(create_commands_0, "clCreateCommandBufferKHR")(1, &queue, NULL, NULL);
 	ASK(enqueue_commands_0, "clEnqueueCommandBufferKHR")(0, NULL, commands, 0, NULL, &event);
 	ASK(remap_0, "clRemapCommandBufferKHR")(commands, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL);
+	accelerator =
+		ASK(create_accelerator_0, "clCreateAcceleratorINTEL")(context, 0, 0, NULL, NULL);
+	ASK(retain_accelerator_0, "clRetainAcceleratorINTEL")(accelerator);
+	ASK(release_accelerator_0, "clReleaseAcceleratorINTEL")(accelerator);
 	semaphore =
 		ASK(create_semaphore_0, "clCreateSemaphoreWithPropertiesKHR")(context, NULL, NULL);
 	ASK(release_semaphore_0, "clReleaseSemaphoreKHR")(semaphore);
