@@ -64,6 +64,16 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 	return &r->lanes[number];
 }
 
+/* The block before a new one of its lane is full, and may not have been when it was found. */
+static void update_used(struct gt_reader *r, struct block *block)
+{
+	struct gt_block_header h;
+
+	atomic_thread_fence(memory_order_acquire);
+	if (read_block_header(r, &h, block->offset))
+		block->used = h.used;
+}
+
 static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
 {
 	struct lane *lane;
@@ -94,6 +104,8 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 	lane->sequence = h->sequence + 1;
 	if (!r->misses_blocks && h->time_ns > r->newest_ns)
 		r->newest_ns = h->time_ns;
+	if (lane->block_count && r->file.header.state == GT_TRACE_RUNNING)
+		update_used(r, &lane->blocks[lane->block_count - 1]);
 	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
 	lane->blocks[lane->block_count++] = (struct block){ offset, h->used, is_missing };
 	lane->inflight = h->inflight;
