@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/tool.h"
+#include "replay/background.h"
 #include "replay/ending.h"
 #include "replay/process_text.h"
 
@@ -387,8 +388,11 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_PLAIN, 2,
 			      "The program never loaded a GPU API that gputrack can track, or "
 			      "found no GPU. Programs that are static or setuid, or that clear "
-			      "their environment, cannot be tracked. Background processes are "
-			      "still being recorded: run `%s report` when they have ended.",
+			      "their environment, cannot be tracked.");
+	if (!gt_recording_process_count(v->recording) && gt_background_runs(v->recording))
+		gt_print_wrap(p, GT_PLAIN, 2,
+			      "Processes that it left in the background are still being recorded: "
+			      "run `%s report` when they have ended.",
 			      gt_tool_name());
 	gt_print_wrap(p, GT_PLAIN, 2, "`%s doctor` shows what can be tracked on this machine.",
 		      gt_tool_name());

@@ -315,6 +315,21 @@ def test_a_recording_of_another_user_is_not_joined(case):
     assert [group["rank"] for group in by_process(case, "theirs.gt.old")] == ["0"]
 
 
+GO_ON = "Processes that it left in the background are still being recorded: run `gputrack report` when they have ended."
+
+
+def test_a_program_that_has_ended_is_not_said_to_go_on(case):
+    """Nothing is said of processes in the background where there are none, not even if another recording has some."""
+    os.mkfifo(case.path("begin"))
+    other = case.gputrack("run", "-o", "other.gt", "sh", "-c", "(read line <begin) >/dev/null 2>&1 </dev/null &")
+    done = case.gputrack("run", "-o", "r.gt", "true")
+    again = case.gputrack("report", "r.gt")
+    for text in (done.err, again.out):
+        assert "NOTHING WAS TRACKED" in text and "background" not in text, text
+    assert GO_ON in " ".join(other.err.split()), other.err
+    case.path("begin").write_text("now\n")
+
+
 def test_background_processes_are_still_recorded(case):
     for name in ("begin", "end"):
         os.mkfifo(case.path(name))
@@ -322,7 +337,8 @@ def test_background_processes_are_still_recorded(case):
                          f'(read line <begin; "{case.program("leaky")}"; echo >end) '
                          '>/dev/null 2>&1 </dev/null &', env=case.pocl())
     assert done.status == 0 and "NOTHING WAS TRACKED" in done.err, done.err
-    assert "Background processes are still being recorded" in " ".join(done.err.split()), done.err
+    assert GO_ON in " ".join(done.err.split()), done.err
+    assert GO_ON in " ".join(case.gputrack("report", "r.gt").out.split())
     case.path("begin").write_text("now\n")
     case.path("end").read_text()
     assert case.report("r.gt", "leakage")["totals"]["count"] == 21
