@@ -82,7 +82,7 @@ void gt_export_pprof(const struct gt_export *e)
 					    .context = e->recording };
 	struct gt_pprof *p;
 
-	if (!gt_count_parse(gt_recording_info(e->recording, "duration_ns"), &options.duration_ns))
+	if (!gt_recording_duration_ns(e->recording, &options.duration_ns))
 		options.duration_ns = 0;
 	gt_places_list_ledger(e->frames, l);
 	p = gt_pprof_new(&options);

@@ -307,7 +307,8 @@ static void put_suite(const struct suite *s)
 	uint64_t ns = 0;
 
 	gt_leaks_list_places(leaks, s->v);
-	gt_count_parse(gt_recording_info(recording, "duration_ns"), &ns);
+	if (!gt_recording_duration_ns(recording, &ns))
+		ns = 0;
 	fputs("  <testsuite", s->out);
 	attribute(s->out, "name", s->test);
 	put_counts(s->out, &c);

@@ -138,7 +138,6 @@ static void put_end(struct gt_printer *p, const struct gt_view *v)
 {
 	const char *status = gt_recording_info(v->recording, "exit_status");
 	const char *signal = gt_recording_info(v->recording, "signal");
-	const char *span = gt_recording_info(v->recording, "duration_ns");
 	const char *name = *signal ? sigabbrev_np(atoi(signal)) : NULL;
 	char text[GT_FORMAT_MAX];
 	uint64_t ns;
@@ -159,7 +158,7 @@ static void put_end(struct gt_printer *p, const struct gt_view *v)
 	} else {
 		gt_print_put(p, GT_PLAIN, "end not recorded");
 	}
-	if (gt_count_parse(span, &ns))
+	if (gt_recording_duration_ns(v->recording, &ns))
 		gt_print_put(p, GT_PLAIN, " after %s", gt_format_span(text, ns));
 }
 
@@ -542,6 +541,9 @@ static void info_number(struct gt_json *j, const struct gt_view *v, const char *
 void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 {
 	const char *started = gt_recording_info(v->recording, "started");
+	uint64_t real_ns = gt_recording_start_real_ns(v->recording), ns;
+	/* a part of longer recordings: times count from the first call of its processes */
+	bool is_part = real_ns && *gt_recording_info(v->recording, "ended_ns");
 	char moment[GT_FORMAT_MAX];
 
 	gt_json_object(j, "recording");
@@ -549,9 +551,11 @@ void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_text(j, "command", command_of(v));
 	gt_json_text(j, "host", gt_recording_info(v->recording, "host"));
 	gt_json_text(j, "started",
-		     *started ? started :
-				gt_format_moment(moment, gt_recording_start_real_ns(v->recording)));
-	info_number(j, v, "duration_ns");
+		     *started && !is_part ? started : gt_format_moment(moment, real_ns));
+	if (gt_recording_duration_ns(v->recording, &ns))
+		gt_json_uint(j, "duration_ns", ns);
+	else
+		gt_json_null(j, "duration_ns");
 	info_number(j, v, "exit_status");
 	info_number(j, v, "signal");
 	gt_json_uint(j, "events", v->ledger->events);

@@ -382,3 +382,15 @@ uint64_t gt_recording_start_real_ns(const struct gt_recording *r)
 
 	return first ? first->start_real_ns : 0;
 }
+
+bool gt_recording_duration_ns(const struct gt_recording *r, uint64_t *ns)
+{
+	uint64_t start = gt_recording_start_ns(r), end;
+
+	/* a part of longer recordings: its processes' times began before it did */
+	if (start && gt_count_parse(gt_recording_info(r, "ended_ns"), &end)) {
+		*ns = end > start ? end - start : 0;
+		return true;
+	}
+	return gt_count_parse(gt_recording_info(r, "duration_ns"), ns);
+}

@@ -254,3 +254,5 @@ const char *gt_recording_name(const struct gt_recording *r, uint32_t process, ui
 /* Start of the earliest process, to which shown times are relative; monotonic and real. */
 uint64_t gt_recording_start_ns(const struct gt_recording *r);
 uint64_t gt_recording_start_real_ns(const struct gt_recording *r);
+/* How long was recorded. False: nobody was there to write that down. */
+bool gt_recording_duration_ns(const struct gt_recording *r, uint64_t *ns);

@@ -309,6 +309,32 @@ def test_a_process_can_be_dumped_and_traced_also_after_its_end(case):
     assert run.status == 1 and "no agent answers" in run.err and not case.path("none.gt").exists(), run.err
 
 
+def test_times_of_a_dump_count_from_the_first_call(case):
+    """Each dump begins another recording of the ring, and so does another agent; the process's times go on."""
+    need_root(case)
+    target, state, heads, known = Target(case), case.path("state"), [], []
+    how = ("-p", target.pid, "--keep", "16M", "--state", state)
+    agent = Agent(case, *how, listen="none")
+    for name in ("first.gt", "second.gt", "restarted.gt"):
+        if name == "restarted.gt":
+            assert agent.stop() == 0
+            agent = Agent(case, *how, listen="none")
+        target.tell("a 1000")
+        run = agent.ask("--state", state, "dump", target.pid, "-o", name)
+        assert run.status == 0, run.err
+        heads.append(case.report(name, "leakage")["recording"])
+        times = [event["time_ns"] for event in case.events(name)]
+        assert times[:-1] == known and times == sorted(times), (name, times, known)
+        known = times
+        assert times[-1] <= heads[-1]["duration_ns"], (name, times, heads[-1])
+    lasted = [head["duration_ns"] for head in heads]
+    assert lasted == sorted(lasted) and len({head["started"] for head in heads}) == 1, heads
+    text = case.gputrack("report", "restarted.gt").out
+    assert f"started {heads[0]['started']}" in text, text
+    target.end()
+    assert agent.stop() == 0
+
+
 def test_requests_get_what_is_public_and_nothing_else(case):
     """Names of processes stay inside their labels; wrong requests and secrets get nothing."""
     need_root(case)

@@ -341,6 +341,7 @@ void gt_agent_recording_ended(struct gt_agent_recording *r, const struct gt_trac
 
 void gt_agent_recording_free(struct gt_agent_recording *r, uint64_t lost)
 {
+	uint64_t now = gt_now_ns();
 	struct gt_error unused;
 	size_t running = 0;
 
@@ -351,7 +352,9 @@ void gt_agent_recording_free(struct gt_agent_recording *r, uint64_t lost)
 		}
 		close_trace(r->traces[i]);
 	}
-	gt_run_info_end(r->info, gt_now_ns() - r->begun_ns);
+	gt_run_info_end(r->info, now - r->begun_ns);
+	/* a process's times count from its first call, which may have been long before */
+	gt_info_setf(r->info, "ended_ns", "%llu", (unsigned long long)now);
 	gt_info_setf(r->info, "running", "%zu", running);
 	gt_info_setf(r->info, "lost", "%llu", (unsigned long long)lost);
 	/* the traces can be read without it */

@@ -91,6 +91,8 @@ void gt_agent_restore(struct gt_agent *a, struct gt_traced *process)
 		return;
 	read_all(r.recording);
 	if (find_process(r.recording, process->pid, &r.index)) {
+		/* times count from where they did before */
+		process->first_ns = gt_recording_process(r.recording, r.index)->start_ns;
 		gt_recording_rewind(r.recording);
 		while (gt_recording_next(r.recording, &event, &index))
 			if (index == r.index)
