@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/text.h"
 
 enum {
@@ -201,6 +202,14 @@ void gt_identity_read(struct gt_identity *i, uint32_t pid)
 		gt_identity_set_user(i, (uint32_t)strtoul(uid + 5, NULL, 10));
 	gt_proc_text(pid, "cgroup", text, sizeof text);
 	gt_identity_find_container(i, text);
+}
+
+uint64_t gt_identity_owner(uint32_t pid)
+{
+	struct gt_identity who;
+
+	gt_identity_read(&who, pid);
+	return (gt_hash_bytes(who.container, strlen(who.container)) ^ who.uid) | UINT64_C(1) << 63;
 }
 
 const char *gt_identity_container_text(const struct gt_identity *i, char *text, size_t size)

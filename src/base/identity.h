@@ -28,6 +28,12 @@ void gt_identity_read(struct gt_identity *i, uint32_t pid);
 /* "pod trainer-0", "container 0123456789ab (host)", or "" for neither; in `text`. */
 const char *gt_identity_container_text(const struct gt_identity *i, char *text, size_t size);
 
+/*
+ * Stands for the user and the container of a process: equal for equal ones, never 0; one number for
+ * all processes that /proc says nothing of.
+ */
+uint64_t gt_identity_owner(uint32_t pid);
+
 /* The number of a user; GT_UID_UNKNOWN if there is none of that name. */
 uint32_t gt_user_number(const char *name);
 

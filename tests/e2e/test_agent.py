@@ -458,6 +458,44 @@ def test_thousands_of_libraries_and_a_storm_of_forks_cost_little(case):
     assert agent.stop() == 0
 
 
+HOARDER = """
+import ctypes, mmap, os, signal, sys
+program, folder, _, library = sys.argv[1:]
+os.mkdir(folder)
+for child in range(20):
+    files = []
+    for i in range(15):
+        os.mkdir(f"{folder}/{child}.{i}")
+        with open(f"{folder}/{child}.{i}/libcuda.so.1", "w+b") as file:
+            file.write(open(library, "rb").read())
+            file.flush()
+            files.append(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+    if not os.fork():
+        os.setuid(65534)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # when the parent ends
+        signal.pause()
+    for file in files:
+        file.close()
+print("ready", flush=True)
+sys.stdin.buffer.raw.read(3)
+os.execv(program, [program, library])
+"""
+
+
+def test_one_user_cannot_have_all_libraries_probed(case):
+    """300 copies of the driver, mapped by 20 processes of another user: the calls of a program that comes later are seen."""
+    need_root(case)
+    program = case.program("attach_target")
+    target = Target(case, before=(sys.executable, "-c", HOARDER, program, case.path("copies")))
+    agent = Agent(case, "-p", target.pid)
+    assert target.tell("go") == "ready"
+    # its first calls may come before its library is probed
+    until(lambda: agent.value("gputrack_allocations_total") >= 5, each=lambda: target.tell("b 1"))
+    target.end()
+    assert agent.stop() == 0
+    assert "has mapped more libraries than are probed" in agent.head + agent.err
+
+
 def test_an_agent_that_is_started_again_knows_what_the_one_before_knew(case):
     """From the last recording of the ring: bytes, lines, and what is freed later."""
     need_root(case)

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/identity.h"
 #include "capture/ebpf/libraries.h"
 #include "test_scratch.h"
 
@@ -65,21 +66,48 @@ static void a_process_has_a_limited_number_of_libraries_probed(void **state)
 	gt_libraries_fini(&l);
 }
 
+/* So many libraries of one user are known. */
+static void fill(struct gt_libraries *l, size_t count, uint64_t owner)
+{
+	*l = (struct gt_libraries){ .count = count, .room = count };
+	l->list = gt_alloc(count * sizeof *l->list);
+	for (size_t i = 0; i < count; i++)
+		l->list[i] = (struct gt_library){ .path = gt_strdup(""), .owner = owner };
+}
+
 static void all_processes_together_have_a_limited_number_of_libraries_probed(void **state)
 {
-	struct gt_libraries l = { 0 };
+	struct gt_libraries l;
 	struct gt_error error;
 
 	(void)state;
-	for (l.room = l.count = GT_LIBRARIES_MAX - 5, l.list = gt_alloc(l.count * sizeof *l.list);
-	     l.room; l.room--)
-		l.list[l.room - 1] = (struct gt_library){ .path = gt_strdup("") };
-	l.room = l.count;
+	fill(&l, GT_LIBRARIES_MAX - 5, 0);
 	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
-	assert_int_equal(l.count, GT_LIBRARIES_MAX);
+	/* three, of which two are left for others */
+	assert_int_equal(l.count, GT_LIBRARIES_MAX - 2);
 	assert_int_equal(l.dropped_count, 1);
-	assert_true(l.dropped[0].count >= COPIES - 5);
-	assert_true(l.dropped[0].is_full);
+	assert_true(l.dropped[0].count >= COPIES - 3);
+	assert_true(l.dropped[0].is_full && l.is_full);
+	gt_libraries_fini(&l);
+}
+
+static void a_user_leaves_as_many_as_it_has_to_others(void **state)
+{
+	uint64_t own = gt_identity_owner((uint32_t)getpid());
+	struct gt_libraries l;
+	struct gt_error error;
+
+	(void)state;
+	/* however many processes these are of */
+	fill(&l, GT_LIBRARIES_MAX / 2, own);
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	assert_int_equal(l.count, GT_LIBRARIES_MAX / 2);
+	assert_true(l.dropped_count == 1 && l.is_full);
+	gt_libraries_fini(&l);
+	fill(&l, GT_LIBRARIES_MAX / 2, own + 1);
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	assert_int_equal(l.count, GT_LIBRARIES_MAX / 2 + GT_LIBRARIES_OF_PROCESS);
+	assert_false(l.is_full);
 	gt_libraries_fini(&l);
 }
 
@@ -151,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_has_a_limited_number_of_libraries_probed),
+		cmocka_unit_test(a_user_leaves_as_many_as_it_has_to_others),
 		cmocka_unit_test(all_processes_together_have_a_limited_number_of_libraries_probed),
 		cmocka_unit_test(a_queue_of_scans_is_worked_off_in_steps),
 		cmocka_unit_test(libraries_that_are_still_queued_at_the_end_are_counted_not_probed),

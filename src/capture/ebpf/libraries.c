@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/identity.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/ebpf/points.h"
@@ -103,7 +104,19 @@ static void note_early(struct gt_libraries *l, uint32_t pid)
 	l->early[l->early_count++] = pid;
 }
 
-static struct gt_library *append(struct gt_libraries *l, int api, const char *path, uint32_t pid)
+/* True if one more library may be probed. `owner`: 0 for those that no process has led to. */
+static bool has_room(struct gt_libraries *l, uint64_t owner)
+{
+	size_t left = GT_LIBRARIES_MAX - l->count, taken = 0;
+
+	for (size_t i = 0; owner && i < l->count; i++)
+		taken += l->list[i].owner == owner;
+	l->is_full |= taken >= left;
+	return taken < left;
+}
+
+static struct gt_library *append(struct gt_libraries *l, int api, const char *path, uint32_t pid,
+				 uint64_t owner)
 {
 	struct gt_library *added;
 
@@ -111,7 +124,8 @@ static struct gt_library *append(struct gt_libraries *l, int api, const char *pa
 	added = &l->list[l->count++];
 	*added = (struct gt_library){ .api = (enum gt_api)api,
 				      .path = gt_strdup(path),
-				      .found_in = pid };
+				      .found_in = pid,
+				      .owner = owner };
 	return added;
 }
 
@@ -121,7 +135,8 @@ struct candidate {
 	struct stat st;
 	const char *path;
 	int api;
-	uint32_t pid; /* that has mapped it; 0: none */
+	uint32_t pid;   /* that has mapped it; 0: none … */
+	uint64_t owner; /* … and whose that is; 0: not known yet */
 	bool is_program;
 };
 
@@ -155,7 +170,7 @@ static struct gt_library *probe(struct gt_libraries *l, const struct candidate *
 	free(points);
 	if (e && !*l->refusal.text)
 		l->refusal = error;
-	added = append(l, c->api, c->path, c->pid);
+	added = append(l, c->api, c->path, c->pid, c->owner);
 	added->dev = c->st.st_dev;
 	added->ino = c->st.st_ino;
 	added->functions = e ? 0 : count;
@@ -191,7 +206,7 @@ static bool has_probed_enough(const struct gt_libraries *l)
 /* Nothing is probed any more: what is not probed by now is missing. */
 static void miss(struct gt_libraries *l, const struct candidate *c)
 {
-	struct gt_library *added = append(l, c->api, c->path, c->pid);
+	struct gt_library *added = append(l, c->api, c->path, c->pid, c->owner);
 
 	added->dev = c->st.st_dev;
 	added->ino = c->st.st_ino;
@@ -210,7 +225,9 @@ static int add(struct gt_libraries *l, struct candidate *c)
 	if (fstat(c->fd, &c->st) || !S_ISREG(c->st.st_mode))
 		return 0;
 	known = find(l, &c->st);
-	if (!known && l->count >= GT_LIBRARIES_MAX)
+	if (!known && c->pid && !c->owner)
+		c->owner = gt_identity_owner(c->pid);
+	if (!known && !has_room(l, c->owner))
 		return 1;
 	if (!known && l->is_over) {
 		miss(l, c);
@@ -256,7 +273,7 @@ static void note_dropped(struct gt_libraries *l, uint32_t pid, size_t count)
 	if (i == l->dropped_count)
 		l->dropped[l->dropped_count++] =
 			(struct gt_dropped_libraries){ .pid = pid,
-						       .is_full = l->count >= GT_LIBRARIES_MAX };
+						       .is_full = l->is_full };
 	if (count > l->dropped[i].count)
 		l->dropped[i].count = count;
 }
@@ -274,25 +291,25 @@ static int refuse(struct gt_libraries *l, const struct gt_mapping *m, uint32_t p
 {
 	struct gt_library *added;
 	struct gt_mappings now;
+	uint64_t owner = gt_identity_owner(pid);
 	int ended = gt_mappings_read(&now, pid);
 
 	gt_mappings_fini(&now);
 	if (ended || is_unopened(l, m->path))
 		return 0;
-	if (l->count >= GT_LIBRARIES_MAX)
+	if (!has_room(l, owner))
 		return 1;
 	if (!*l->refusal.text)
 		gt_error_set(&l->refusal, error, "cannot open %s, which process %u has loaded: %s",
 			     m->path, pid, gt_mapping_cause(error));
-	added = append(l, gt_libraries_api(l, m->path), m->path, pid);
+	added = append(l, gt_libraries_api(l, m->path), m->path, pid, owner);
 	added->is_refused = added->is_unopened = true;
 	return 0;
 }
 
 /*
- * One of a process's mappings. 1: it is dropped. Once a process has as many as it may, its files
- * are not even opened: there may be tens of thousands, and they are looked at each time it maps one
- * more.
+ * One of a process's mappings. 1: it is dropped. Once a process has as many as it may, its files,
+ * of which there may be tens of thousands, are not even opened each time it maps one more.
  */
 static int add_mapped(struct gt_libraries *l, const struct gt_mapping *m, uint32_t pid,
 		      size_t *opened)
@@ -494,8 +511,8 @@ void gt_libraries_hear(struct gt_libraries *l, uint32_t pid, const struct gt_map
 	gt_libraries_queue(l, pid);
 	if (l->heard_count == GT_LIBRARIES_HEARD || !is_wanted(l, m->path))
 		return;
-	l->heard[l->heard_count].pid = pid;
-	l->heard[l->heard_count].mapping = *m;
+	/* whose it is: soon it may have ended */
+	l->heard[l->heard_count] = (struct gt_heard_library){ pid, gt_identity_owner(pid), *m };
 	l->heard[l->heard_count++].mapping.path = gt_strdup(m->path);
 }
 
@@ -506,7 +523,7 @@ static void add_heard(struct gt_libraries *l, gt_scanned_fn *scanned, void *cont
 
 	while (done < l->heard_count && !has_probed_enough(l)) {
 		struct gt_heard_library *h = &l->heard[done++];
-		struct candidate c = { .path = h->mapping.path, .pid = h->pid };
+		struct candidate c = { .path = h->mapping.path, .pid = h->pid, .owner = h->owner };
 		size_t known = l->count;
 
 		c.api = gt_libraries_api(l, c.path);

@@ -14,14 +14,16 @@ struct gt_library {
 	bool is_refused;   /* it could not be probed, and is not tried again … */
 	bool is_unopened;  /* … or not even opened, so that dev and ino are unknown */
 	bool is_program;   /* a program into which a library was linked */
-	uint32_t found_in; /* the process whose mappings led to it; 0: none */
+	uint32_t found_in; /* the process whose mappings led to it; 0: none … */
+	uint64_t owner;    /* … and whose that was: a user in a container, as a number */
 	uint32_t late_pid; /* a process that mapped it before it was probed; 0: none */
 	bool is_late;      /* … and that is traced */
 };
 
 /*
- * Any process may map any number of files called libcuda.so.1. Detaching from one takes the kernel
- * some 50 ms.
+ * Any process may map any number of files called libcuda.so.1, and start others that do. Detaching
+ * from one takes the kernel some 50 ms. Nobody can take all: a user, in each container, gets no
+ * more than is left for others.
  */
 enum {
 	GT_LIBRARIES_OF_PROCESS = 16, /* files that one process can have probed … */
@@ -36,7 +38,7 @@ enum {
 struct gt_dropped_libraries {
 	uint32_t pid;
 	size_t count;
-	bool is_full; /* because of GT_LIBRARIES_MAX */
+	bool is_full; /* because of those of other processes */
 };
 
 struct gt_libraries {
@@ -58,6 +60,7 @@ struct gt_libraries {
 	size_t queue_count, queue_room;
 	struct gt_heard_library {
 		uint32_t pid;
+		uint64_t owner;
 		struct gt_mapping mapping;
 	} heard[GT_LIBRARIES_HEARD]; /* loaded a moment ago, by processes that may have ended */
 	size_t heard_count;
@@ -75,6 +78,7 @@ struct gt_libraries {
 	struct gt_dropped_libraries dropped[GT_LIBRARIES_DROPPED];
 	size_t dropped_count;
 	bool has_more_dropped;   /* of further processes */
+	bool is_full;            /* somebody's library found no room */
 	struct gt_error refusal; /* why the first refused library could not be probed; or "" */
 	struct gt_error linked;  /* which program has a library linked into it; or "" */
 };

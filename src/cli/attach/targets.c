@@ -482,7 +482,7 @@ void gt_targets_tell_dropped(struct gt_tracer *tracer, size_t *told)
 
 		gt_tell("process %u has mapped more libraries than are probed, so its calls into "
 			"%zu of them are not recorded: at most %d are probed for a process, %d in "
-			"all%s",
+			"all, and for a user no more than are left%s",
 			d->pid, d->count, GT_LIBRARIES_OF_PROCESS, GT_LIBRARIES_MAX,
 			d->is_full ? "; -p PID probes those of one process first" : "");
 	}
