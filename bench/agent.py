@@ -3,8 +3,8 @@
 """agent.py BUILD_DIR [SECONDS [EVENTS_PER_SECOND]] - what `gputrack agent` costs while programs allocate and free.
 
 A program makes calls at this rate, every thousandth allocation is never freed, the agent keeps a ring of
-16 MiB, and its metrics are read every 15 seconds as by Prometheus. Ends with status 1 when memory grew, the ring took
-more than it may, or calls were lost.
+16 MiB, and its metrics are read every 15 seconds as by Prometheus. Ends with status 1 when the agent took more of the
+processor or of memory than it may, memory grew, the ring took more than it may, or calls were lost.
 """
 import os
 import pathlib
@@ -18,6 +18,7 @@ import urllib.request
 
 KEEP = 16 << 20
 WARM_S = 10  # names of the program's call sites are read
+MOST_OF_CORE, MOST_MIB = 0.005, 64
 
 
 def processor_s(pid):
@@ -100,11 +101,15 @@ def main():
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     print(f"| {calls * 2 / took:,.0f} | {took:.0f} s | {100 * cpu / took:.2f} % | {100 * server_cpu / took:.2f} % | "
           f"{first:.1f} | {last:.1f} | {server_mib:.1f} | {disk / (1 << 20):.1f} MiB | {lost} |")
-    grew = last > first * 1.05 + 1
-    if grew or lost or disk > KEEP:
-        print("memory grew, calls were lost, or the disk is over its limit", file=sys.stderr)
-        return 1
-    return 0
+    wrong = [text for text, is_wrong in (("memory grew", last > first * 1.05 + 1),
+                                         ("calls were lost", lost),
+                                         ("the ring is over its limit", disk > KEEP),
+                                         ("it took more than 64 MB", max(samples) > MOST_MIB),
+                                         ("it took more than 0.5 % of a core", (cpu + server_cpu) / took > MOST_OF_CORE))
+             if is_wrong]
+    if wrong:
+        print("; ".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import urllib.request
 
 from test_agent import FLEET, Agent, Systemd, free_port, until
 from test_attach import Target, need_root
+from test_attach_family import make_cgroup
 
 ALONE = True
 HERE = pathlib.Path(__file__).resolve().parent
@@ -195,3 +196,40 @@ def test_an_agent_that_starts_says_nothing_about_its_host_at_once(case):
     rows = [line.split("\t") for path in case.path("rows").glob("rows-*") for line in path.read_text().splitlines()[1:]]
     assert [(row[1], row[4], row[16]) for row in rows] == [("gpu-7", str(target.pid), "12345")], rows
     target.end()
+
+
+def test_a_pod_is_known_by_its_cgroup_and_its_host_name(case):
+    """In metrics and rows, as Kubernetes makes them, and without anybody to ask."""
+    need_root(case)
+    pod, ident = "6f1c2a3b-4d5e-6f70-8192-a3b4c5d6e7f8", "0123456789abcdef" * 4
+    target = Target(case, before=("unshare", "--uts", "sh", "-c", 'hostname trainer-0; exec "$0" "$@"'))
+    folder = make_cgroup(case, f"kubepods-burstable-pod{pod.replace('-', '_')}.slice/cri-containerd-{ident}.scope")
+    scope = folder / f"kubepods-burstable-pod{pod.replace('-', '_')}.slice/cri-containerd-{ident}.scope"
+    try:
+        (scope / "cgroup.procs").write_text(str(target.pid))
+        agent = Agent(case, "-p", target.pid, "--rows", case.path("rows"))
+        target.tell("a 12345")
+        until(lambda: agent.value("gputrack_allocations_total") == 1)
+        labels, = agent.value("gputrack_process_live_bytes")
+        assert f'container="{ident[:12]}"' in labels and 'pod="trainer-0"' in labels, labels
+        assert agent.stop() == 0
+    finally:
+        target.end()
+        for path in (scope, scope.parent, folder):
+            path.rmdir()
+    rows = [line.split("\t") for path in case.path("rows").glob("rows-*") for line in path.read_text().splitlines()[1:]]
+    assert [(row[2], row[3], row[4]) for row in rows] == [("trainer-0", ident, str(target.pid))], rows
+
+
+def test_the_journal_gets_the_level_of_each_line(case):
+    """systemd names its stream in a variable; elsewhere lines have no level."""
+    need_root(case)
+    target = Target(case)
+    journal = "sh", "-c", 'JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/2) exec "$0" "$@"'
+    agent = Agent(case, "-p", target.pid, before=journal)
+    assert re.search(r"^<6>gputrack: following", agent.head, re.M), agent.head
+    assert agent.stop() == 0
+    agent = Agent(case, "-p", target.pid)
+    assert re.search(r"^gputrack: following", agent.head, re.M) and "<" not in agent.head, agent.head
+    target.end()
+    assert agent.stop() == 0
