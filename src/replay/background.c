@@ -31,8 +31,7 @@ static char *read_environment(const char *pid, size_t *size)
 		return NULL;
 	text = gt_alloc(ENVIRONMENT_MAX + 1);
 	*size = 0;
-	while (*size < ENVIRONMENT_MAX &&
-	       (n = read(fd, text + *size, ENVIRONMENT_MAX - *size)) > 0)
+	while (*size < ENVIRONMENT_MAX && (n = read(fd, text + *size, ENVIRONMENT_MAX - *size)) > 0)
 		*size += (size_t)n;
 	close(fd);
 	return text;

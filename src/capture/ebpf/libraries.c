@@ -122,10 +122,9 @@ static struct gt_library *append(struct gt_libraries *l, int api, const char *pa
 
 	GT_GROW(l->list, l->count, l->room);
 	added = &l->list[l->count++];
-	*added = (struct gt_library){ .api = (enum gt_api)api,
-				      .path = gt_strdup(path),
-				      .found_in = pid,
-				      .owner = owner };
+	*added = (struct gt_library){
+		.api = (enum gt_api)api, .path = gt_strdup(path), .found_in = pid, .owner = owner
+	};
 	return added;
 }
 
@@ -272,8 +271,7 @@ static void note_dropped(struct gt_libraries *l, uint32_t pid, size_t count)
 	}
 	if (i == l->dropped_count)
 		l->dropped[l->dropped_count++] =
-			(struct gt_dropped_libraries){ .pid = pid,
-						       .is_full = l->is_full };
+			(struct gt_dropped_libraries){ .pid = pid, .is_full = l->is_full };
 	if (count > l->dropped[i].count)
 		l->dropped[i].count = count;
 }

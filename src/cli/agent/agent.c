@@ -251,8 +251,7 @@ static void left(void *context, struct gt_control_client *client)
 /* What a tracer has seen of files stays with it; after months of new containers it is full. */
 static bool is_worn(const struct gt_agent *a)
 {
-	return gt_tracer_has_all_images(a->tracer) ||
-	       gt_tracer_libraries(a->tracer)->is_full;
+	return gt_tracer_has_all_images(a->tracer) || gt_tracer_libraries(a->tracer)->is_full;
 }
 
 /* Once a minute: rows of call sites are complete, and what has ended can go. */
