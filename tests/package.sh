@@ -44,9 +44,9 @@ step "installs from a folder, with what it depends on" 'GPUTRACK_PACKAGE=/opt/ap
 step "tells its version" 'gputrack --version | grep -q "^gputrack [0-9]"'
 step "the doctor sees that there is no driver, and says what to do" \
 	'gputrack doctor --json >/tmp/doctor && exit 1; cat /tmp/doctor; grep -q "apt install pocl-opencl-icd" /tmp/doctor'
-# as in the image of the agent: its recipe's packages, and a server that is not there
-libraries=$(sed -n 's/.*gputrack_\*\.deb \(lib[^\\]*\).*/\1/p' "$here/../packaging/fleet/Containerfile")
-step "has the libraries of the agent's image" "apt-get install -y -qq --no-install-recommends ${libraries:?}"
+# with what the package recommends, and a server that is not there
+libraries=$(sed -n 's/^Recommends: //p' "$here/../packaging/deb/control.in" | tr -d ,)
+step "has the libraries that it recommends" "apt-get install -y -qq --no-install-recommends ${libraries:?}"
 step "the agent follows, answers requests and sends rows" \
 	'gputrack agent -p $$ --clickhouse http://127.0.0.1:1 --rows-interval 1 --keep 16M --listen /tmp/agent.http 2>/tmp/log & pid=$!
 	for i in $(seq 300); do ! gputrack agent status >/tmp/status 2>&1 || ! grep "cannot reach" /tmp/status || break; sleep 0.1; done

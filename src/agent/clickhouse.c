@@ -23,7 +23,7 @@ enum {
 
 /*
  * Loaded when a server is named: linked, libcurl and what it brings would cost every command memory
- * and start-up time.
+ * and start-up time. The program that is to need no libraries has it linked.
  */
 #define LIBRARY "libcurl.so.4"
 /* clang-format off */
@@ -51,6 +51,16 @@ struct gt_clickhouse {
 	char failure[CURL_ERROR_SIZE];
 };
 
+#ifdef GT_NETWORK_LINKED
+static int load_library(struct gt_error *error)
+{
+	(void)error;
+#define F(name) curl.name = curl_##name;
+	FUNCTIONS(F)
+#undef F
+	return 0;
+}
+#else
 static int load_library(struct gt_error *error)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -65,6 +75,7 @@ static int load_library(struct gt_error *error)
 				       "install libcurl4",
 				       dlerror());
 }
+#endif
 
 /* A part of the URL, decoded; NULL if it has none. The caller frees it. */
 static char *url_part(CURLU *u, CURLUPart part)

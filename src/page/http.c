@@ -28,7 +28,7 @@ enum {
 
 /*
  * Loaded when something is served: linked, libmicrohttpd and the GnuTLS that it brings would cost
- * every command memory and start-up time.
+ * every command memory and start-up time. The program that is to need no libraries has it linked.
  */
 #define LIBRARY "libmicrohttpd.so.12"
 /* clang-format off */
@@ -46,6 +46,17 @@ static struct {
 #undef F
 } mhd;
 
+#ifdef GT_NETWORK_LINKED
+int gt_http_load(const char *option, struct gt_error *error)
+{
+	(void)option;
+	(void)error;
+#define F(name) mhd.name = MHD_##name;
+	FUNCTIONS(F)
+#undef F
+	return 0;
+}
+#else
 int gt_http_load(const char *option, struct gt_error *error)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -60,6 +71,7 @@ int gt_http_load(const char *option, struct gt_error *error)
 				       "libmicrohttpd12",
 				       option, dlerror());
 }
+#endif
 
 struct client {
 	int fd; /* -1: free */
