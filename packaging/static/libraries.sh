@@ -6,7 +6,8 @@
 # built from Debian's source packages, with its patches, and with GnuTLS without p11-kit below both; that takes some
 # minutes. Prints the folder of their pkg-config files; they are kept in $XDG_CACHE_HOME/gputrack, and made again when this
 # script has changed. ROOT: that of packaging/cross/root.sh, for another architecture; there they are kept in ROOT.
-# Ends with 77, after one line that says why, where the sources cannot be had.
+# Ends with 77, after one line that says why, where the sources cannot be had, and with NETWORK_LIBRARIES=kept where the
+# libraries are not kept from before: tests have no time to make them.
 set -eu
 suite=bookworm
 root=${1:-}
@@ -67,6 +68,8 @@ mkdir -p "$cache"
 exec 9>"$cache/static-$triplet.lock"
 flock 9
 if [ "$(cat "$made" 2>/dev/null)" != "$version" ]; then
+	[ "${NETWORK_LIBRARIES:-}" != kept ] ||
+		cannot "libcurl and libmicrohttpd are not kept here as static libraries: ./dev static makes them"
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	fetch
