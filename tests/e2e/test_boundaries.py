@@ -254,7 +254,8 @@ def test_a_program_inherits_no_descriptor_of_ours(case):
 
 
 def test_a_page_is_served_only_to_this_machine(case):
-    from test_html import Served, page_of
+    from pages import page_of
+    from test_html_served import Served
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         port = int(re.search(r":(\d+)/", served.address).group(1))

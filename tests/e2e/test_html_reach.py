@@ -11,8 +11,8 @@ import subprocess
 from browser import Browser
 from nsys_export import BACKTRACE, Export
 from pages import opened, page_of, recordings
-from test_html import Served
 from test_html_flame import boxes
+from test_html_served import Served
 
 TOGETHER = True  # one browser
 ENTER = "\ue007"
@@ -244,24 +244,6 @@ def test_the_page_is_read_without_seeing_it(case):
         levels = page.js("return [...document.querySelectorAll('h1, h2, h3, h4')].filter(n => n.checkVisibility())"
                          ".map(n => Number(n.tagName[1]))")
         assert levels[0] == 1 and all(b - a <= 1 for a, b in zip(levels, levels[1:])), levels
-
-
-def test_a_printed_page_has_every_section(case):
-    recordings(case)
-    with Browser(case) as page:
-        opened(page, page_of(case, "mistakes.gt"))
-        sections = page.texts("section h2")
-        page.cdp("Emulation.setEmulatedMedia", media="print")
-        try:
-            assert page.js("return [...document.querySelectorAll('section')].every(n => n.offsetHeight > 20)")
-            assert page.js("return [...document.querySelectorAll('.controls, nav, .readout')]"
-                           ".every(n => !n.offsetHeight)")
-            assert len(sections) > 5
-            printed = page.cdp("Page.printToPDF")["data"]
-            assert len(re.findall("JVBER", printed[:8])) == 1 and len(printed) > 20000
-        finally:
-            page.cdp("Emulation.setEmulatedMedia", media="")
-        assert page.complaints() == []
 
 
 # While the program runs.

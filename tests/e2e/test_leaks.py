@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import harness
 from test_attach import need_root
-from test_html import Served, ask
+from test_html_served import Served, ask
 
 LONG = bool(os.environ.get("GPUTRACK_TEST_LONG"))
 

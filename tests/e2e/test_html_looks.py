@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""test_html_looks.py - how the page looks: wide and narrow, light and dark, on paper."""
+import re
+
+from browser import Browser
+from pages import opened, page_of, recordings
+from test_html import tracker_page
+
+TOGETHER = True  # one browser
+
+
+def test_nothing_is_wider_than_a_phone_screen(case):
+    names = ("leaks.gt", "markup.gt", "hostile.gt", "family.gt", "mistakes.gt", "silent.gt")
+    paths = [page_of(case, name) for name in names] + [tracker_page(case)]
+    with Browser(case, width=400, height=800) as page:
+        for path in paths:
+            for width in (400, 1280):
+                page.resize(width, 800)
+                opened(page, path)
+                page.js("document.querySelectorAll('tr.row').forEach(n => n.click())")
+                assert page.js("return document.documentElement.scrollWidth") <= width, path.name
+
+
+def test_dark_and_light(case):
+    path = page_of(case, "leaks.gt")
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    with Browser(case, dark=True) as page:
+        opened(page, path)
+        dark = page.js(ground)
+        page.click("#theme")
+        light = page.js(ground)
+        assert dark != light and page.text("#theme") == "Dark"
+
+
+def linear(part):
+    return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+
+
+def contrast(one, other):
+    """Of two colours of 0 to 255, as WCAG 2 defines it."""
+    lights = sorted((sum(weight * linear(part / 255) for weight, part in zip((0.2126, 0.7152, 0.0722), rgb))
+                     for rgb in (one, other)), reverse=True)
+    return (lights[0] + 0.05) / (lights[1] + 0.05)
+
+
+def test_text_has_the_contrast_that_wcag_aa_asks_for(case):
+    css = (case.source / "viewer" / "page.css").read_text(encoding="utf-8")
+    for theme in (0, 1):
+        inks = {name: tuple(int(pair[theme][i:i + 2], 16) for i in (1, 3, 5)) for name, *pair in
+                re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", css)}
+        assert len(inks) > 25
+
+        def mix(first, second, share):
+            return tuple(a * share + b * (1 - share) for a, b in zip(inks[first], inks[second]))
+        texts = [(ink, ground, inks[ground]) for ink in ("ink", "dim", "accent", "bad", "warn", "good")
+                 for ground in ("paper", "ground")]
+        texts += [("bad", "bad-ground", inks["bad-ground"]), ("ink", "bad-ground", inks["bad-ground"]),
+                  ("paper", "a hit", inks["accent"])]
+        # the flame graph: functions, library frames, kinds, changes at their strongest
+        texts += [("ink", f"h{i}", inks[f"h{i}"]) for i in range(5)]
+        texts += [("dim", "library", mix("h4", "ground", 0.35))]
+        texts += [("ink", f"kind {i}", mix(f"k{i}", "paper", 0.42)) for i in range(8)]
+        texts += [("ink", name, mix(name, "paper", share)) for name in ("grown", "shrunk") for share in (0.15, 0.6)]
+        for ink, name, ground in texts:
+            assert contrast(inks[ink], ground) >= 4.5, (("light", "dark")[theme], ink, name,
+                                                        contrast(inks[ink], ground))
+        for ground in ("paper", "ground"):
+            assert contrast(inks["edge"], inks[ground]) >= 3, ("the edges of controls", theme)
+
+
+def test_printed_pages_are_white(case):
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    with Browser(case, dark=True) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        page.cdp("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert page.js(style, "nav", "display") == "none"
+        assert page.js(style, "body", "backgroundColor") == "rgb(255, 255, 255)"
+        assert page.js(style, "#timeline canvas", "filter").startswith("invert(1)")
+        assert page.js(style, ".swatch", "printColorAdjust") == "exact"
+        # paper is narrower than the window that the charts were drawn for
+        page.js("document.querySelector('#timeline .chart').style.width = '300px'")
+        assert page.js("return document.querySelector('#timeline canvas').clientWidth") < 300
+        page.click("#theme")
+        assert page.js(style, "#timeline canvas", "filter") == "none"
+        # before it is printed, a dark page is drawn in light colours; then it is dark again
+        page.click("#theme")
+        paper = "return document.documentElement.dataset.theme"
+        page.js("window.inks = []; addEventListener('beforeprint', () => {"
+                "window.inks.push(document.documentElement.dataset.theme, document.documentElement.dataset.ink); })")
+        assert len(page.cdp("Page.printToPDF")["data"]) > 10000
+        assert page.js("return window.inks") == ["light", "dark"] and page.js(paper) == "dark"
+
+
+def test_a_printed_page_has_every_section(case):
+    recordings(case)
+    with Browser(case) as page:
+        opened(page, page_of(case, "mistakes.gt"))
+        sections = page.texts("section h2")
+        page.cdp("Emulation.setEmulatedMedia", media="print")
+        try:
+            assert page.js("return [...document.querySelectorAll('section')].every(n => n.offsetHeight > 20)")
+            assert page.js("return [...document.querySelectorAll('.controls, nav, .readout')]"
+                           ".every(n => !n.offsetHeight)")
+            assert len(sections) > 5
+            printed = page.cdp("Page.printToPDF")["data"]
+            assert len(re.findall("JVBER", printed[:8])) == 1 and len(printed) > 20000
+        finally:
+            page.cdp("Emulation.setEmulatedMedia", media="")
+        assert page.complaints() == []
