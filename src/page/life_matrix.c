@@ -60,6 +60,16 @@ void gt_page_lives_list(struct gt_page_lives *l)
 	l->room = 0;
 }
 
+/* A cell with its origin by its new number, and steps twice as long. */
+static void renumber(struct gt_page_cell *cell, const uint32_t *numbers, unsigned shift)
+{
+	if (numbers)
+		cell->origin = numbers[cell->origin];
+	cell->born >>= shift;
+	if (cell->ended != GT_PAGE_NEVER)
+		cell->ended >>= shift;
+}
+
 /* The table anew: in `room`, with origins by their new numbers, and steps twice as long. */
 static void rebuild(struct gt_page_lives *l, size_t room, const uint32_t *numbers, unsigned shift)
 {
@@ -70,13 +80,13 @@ static void rebuild(struct gt_page_lives *l, size_t room, const uint32_t *number
 	gt_page_lives_list(l);
 	old = l->cells;
 	empty_table(l, room);
-	for (size_t i = 0; i < count; i++) {
-		if (numbers)
-			old[i].origin = numbers[old[i].origin];
-		old[i].born >>= shift;
-		if (old[i].ended != GT_PAGE_NEVER)
-			old[i].ended >>= shift;
-		add(l, &old[i]);
+	for (size_t i = 0; i < count + GT_LIFE_PENDING; i++) {
+		if (i < count) {
+			renumber(&old[i], numbers, shift);
+			__builtin_prefetch(&l->cells[place_of(l, &old[i])], 1);
+		}
+		if (i >= GT_LIFE_PENDING)
+			add(l, &old[i - GT_LIFE_PENDING]);
 	}
 	free(old);
 }

@@ -111,33 +111,39 @@ void gt_page_fates_json(struct gt_json *j, const struct gt_view *v, const struct
 /* The fates, and behind them what libraries hold. */
 enum { HELD = GT_FATE_COUNT, SLOTS };
 
-/* What is not released of one site and fate, and what its site does not have. */
+/*
+ * What is not released of one site and fate, and what its site does not have. With millions of
+ * leaks most of the time goes into fetching these: what each of them needs comes first.
+ */
 struct leak {
 	uint64_t count, bytes;
+	uint64_t oldest_ns; /* of the last of `oldest` */
+	uint32_t oldest_count;
+	uint32_t references; /* of `held` */
+	uint32_t pid;        /* 0: several */
 	uint16_t function, place;
-	uint32_t listed; /* by held.h: its number, of what libraries hold */
 	bool several_places;
-	uint32_t pid;                /* 0: several */
+	uint32_t listed;             /* by held.h: its number, of what libraries hold */
 	const struct gt_entry *held; /* the one with the most references, if retained */
-	uint32_t references;         /* … how many */
 	uint64_t kept, holders;      /* released ones that others keep, and these */
 	const struct gt_entry *oldest[HANDLES_MAX];
-	size_t oldest_count;
 };
 
 struct gathering {
 	const struct gt_view *view;
 	const struct gt_page_sites *sites;
 	struct leak (*leaks)[SLOTS]; /* by the page's number of the site */
+	struct leak **leaks_of;      /* the same by the ledger's site; NULL: not in the page */
+	uint32_t process, pid;       /* of the latest entry; pid 0: there was none */
 };
 
 /* The oldest few, the oldest first. */
 static void keep_oldest(struct leak *leak, const struct gt_entry *e)
 {
-	size_t i = leak->oldest_count;
+	uint32_t i = leak->oldest_count;
 
 	if (i == HANDLES_MAX) {
-		if (leak->oldest[i - 1]->time_ns <= e->time_ns)
+		if (leak->oldest_ns <= e->time_ns)
 			return;
 		i--;
 	} else {
@@ -146,6 +152,7 @@ static void keep_oldest(struct leak *leak, const struct gt_entry *e)
 	for (; i && leak->oldest[i - 1]->time_ns > e->time_ns; i--)
 		leak->oldest[i] = leak->oldest[i - 1];
 	leak->oldest[i] = e;
+	leak->oldest_ns = leak->oldest[leak->oldest_count - 1]->time_ns;
 }
 
 static void note_references(struct leak *leak, const struct gt_entry *e, const struct gt_ledger *l)
@@ -162,30 +169,29 @@ static void note_references(struct leak *leak, const struct gt_entry *e, const s
 	}
 }
 
-static void add_to(const struct gathering *g, const struct gt_entry *e, int slot)
+static void add_to(struct gathering *g, const struct gt_entry *e, int slot)
 {
 	const struct gt_ledger *l = g->view->ledger;
 	const struct gt_site *site = gt_ledger_site(l, e);
-	uint32_t pid = gt_recording_process(g->view->recording, e->process)->pid;
-	struct leak *leak;
-	uint32_t row;
+	struct leak *leak = site ? g->leaks_of[site - l->sites] : NULL;
 
-	if (!site)
+	if (!leak)
 		return;
-	row = g->sites->rows->row_of[site - l->sites];
-	if (!g->sites->marks[row])
-		return;
-	leak = &g->leaks[g->sites->numbers[row]][slot];
+	leak += slot;
+	if (!g->pid || g->process != e->process) {
+		g->process = e->process;
+		g->pid = gt_recording_process(g->view->recording, e->process)->pid;
+	}
 	if (!leak->count) {
 		leak->listed = site->held;
 		leak->function = e->function;
 		leak->place = e->place;
-		leak->pid = pid;
+		leak->pid = g->pid;
 	}
 	leak->count++;
 	leak->bytes += gt_entry_bytes(e);
 	leak->several_places |= leak->place != e->place;
-	if (leak->pid != pid)
+	if (leak->pid != g->pid)
 		leak->pid = 0;
 	note_references(leak, e, l);
 	keep_oldest(leak, e);
@@ -198,7 +204,7 @@ static void add_unreleased(void *context, const struct gt_entry *e, enum gt_fate
 
 static bool add_held(void *context, const struct gt_entry *e)
 {
-	const struct gathering *g = context;
+	struct gathering *g = context;
 
 	if (gt_ledger_is_held(g->view->ledger, e))
 		add_to(g, e, HELD);
@@ -254,21 +260,36 @@ static void slot_json(struct gt_json *j, const struct gathering *g, struct gt_pa
 	gt_json_end(j);
 }
 
+static void gather(struct gathering *g)
+{
+	const struct gt_page_sites *sites = g->sites;
+	const struct gt_ledger *l = g->view->ledger;
+	size_t shown = 0;
+	bool has_held = false;
+
+	for (size_t i = 0; i < sites->rows->count; i++)
+		shown += sites->marks[i];
+	g->leaks = gt_alloc((shown + 1) * sizeof *g->leaks);
+	g->leaks_of = gt_alloc((l->site_count + 1) * sizeof *g->leaks_of);
+	for (size_t i = 0; i < l->site_count; i++) {
+		uint32_t row = sites->rows->row_of[i];
+
+		has_held |= l->sites[i].held != 0;
+		if (sites->marks[row])
+			g->leaks_of[i] = g->leaks[sites->numbers[row]];
+	}
+	gt_fate_each(g->view, add_unreleased, g);
+	if (has_held)
+		gt_live_each(&l->live, add_held, g);
+}
+
 void gt_page_leaks_json(struct gt_json *j, const struct gt_view *v, struct gt_page_names *names,
 			const struct gt_page_sites *sites)
 {
-	size_t count = sites->rows->count, shown = 0;
 	struct gathering g = { .view = v, .sites = sites };
-	bool has_held = false;
+	size_t count = sites->rows->count;
 
-	for (size_t i = 0; i < count; i++)
-		shown += sites->marks[i];
-	for (size_t i = 0; i < v->ledger->site_count; i++)
-		has_held |= v->ledger->sites[i].held != 0;
-	g.leaks = gt_alloc((shown + 1) * sizeof *g.leaks);
-	gt_fate_each(v, add_unreleased, &g);
-	if (has_held)
-		gt_live_each(&v->ledger->live, add_held, &g);
+	gather(&g);
 	gt_json_array(j, "leaks");
 	for (size_t i = 0; i < count; i++)
 		for (int fate = 0; sites->marks[i] && fate < GT_FATE_COUNT; fate++)
@@ -279,5 +300,6 @@ void gt_page_leaks_json(struct gt_json *j, const struct gt_view *v, struct gt_pa
 		if (sites->marks[i])
 			slot_json(j, &g, names, i, HELD);
 	gt_json_end(j);
+	free(g.leaks_of);
 	free(g.leaks);
 }

@@ -91,12 +91,17 @@ static enum gt_fate fate_in(const struct gt_view *v, uint32_t process)
 	return fate;
 }
 
+/* Given the fate of what its process left. */
+static enum gt_fate fate_given(const struct gt_view *v, const struct gt_entry *entry,
+			       const struct gt_process *p, enum gt_fate fate)
+{
+	return fate == GT_FATE_LEAKED && may_have_ended(v, p, entry) ? GT_FATE_PERHAPS : fate;
+}
+
 enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
 {
-	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
-	enum gt_fate fate = fate_in(v, entry->process);
-
-	return fate == GT_FATE_LEAKED && may_have_ended(v, p, entry) ? GT_FATE_PERHAPS : fate;
+	return fate_given(v, entry, gt_recording_process(v->recording, entry->process),
+			  fate_in(v, entry->process));
 }
 
 /* The fate of all that is alive, if one look at each process tells; otherwise GT_FATE_COUNT. */
@@ -123,15 +128,25 @@ struct walk {
 	const struct gt_view *view;
 	void (*each)(void *context, const struct gt_entry *entry, enum gt_fate fate);
 	void *context;
+	/* of the latest entry: neighbours mostly are of one process */
+	const struct gt_process *process; /* NULL: there was none */
+	uint32_t number;
+	enum gt_fate fate; /* of what the process left */
 };
 
 static bool visit(void *context, const struct gt_entry *entry)
 {
-	const struct walk *w = context;
+	struct walk *w = context;
 
-	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) &&
-	    !gt_ledger_is_held(w->view->ledger, entry))
-		w->each(w->context, entry, gt_fate_of(w->view, entry));
+	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING ||
+	    gt_ledger_is_held(w->view->ledger, entry))
+		return true;
+	if (!w->process || entry->process != w->number) {
+		w->number = entry->process;
+		w->process = gt_recording_process(w->view->recording, entry->process);
+		w->fate = fate_in(w->view, entry->process);
+	}
+	w->each(w->context, entry, fate_given(w->view, entry, w->process, w->fate));
 	return true;
 }
 
@@ -139,7 +154,7 @@ void gt_fate_each(const struct gt_view *v,
 		  void (*each)(void *context, const struct gt_entry *entry, enum gt_fate fate),
 		  void *context)
 {
-	struct walk walk = { v, each, context };
+	struct walk walk = { .view = v, .each = each, .context = context };
 
 	gt_live_each(&v->ledger->live, visit, &walk);
 }
