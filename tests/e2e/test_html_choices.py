@@ -285,3 +285,17 @@ def test_several_recordings_share_a_page(case):
         page.js("history.back()")
         page.wait("document.getElementById('timeline')")
         assert page.complaints() == [] and page.requests() == [path.as_uri()]
+
+
+def test_of_several_tests_the_worst_is_first(case):
+    recordings(case)
+    names = ("clean.gt", "family.gt", "gappy.gt", "leaks.gt", "sampled.gt")
+    assert case.gputrack("html", *names, "-o", "all.html").status == 0
+    tests = data_of(case.path("all.html"))["all"]["tests"]
+    leaked = sorted((test for test in tests if test["outcome"] == "leaked"), key=lambda test: -test["leaked_bytes"])
+    assert [test["test"] for test in leaked] == ["sampled", "leaks", "family"], leaked
+    with Browser(case) as page:
+        opened(page, case.path("all.html"))
+        shown = [row.split("\t") for row in page.texts("#tests tr.row")]
+        assert [row[1] for row in shown] == ["sampled", "leaks", "family", "gappy", "clean"], shown
+        assert page.complaints() == []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_html_flame.py - the page's flame graph, keys and comparisons, against what other commands say."""
+import csv
+import io
 import json
 import re
 from collections import Counter
@@ -225,6 +227,12 @@ def test_two_recordings_show_what_diff_says(case):
         assert [(row[0], row[6]) for row in rows] == \
             [(words[site["change"]], site["place"]["text"]) for site in said["sites"]], rows
         assert rows[0][1:3] == ["+1.00 MiB", "+1"] and rows[3][1:3] == ["−1.00 MiB", "−1"], rows
+        assert rows[0][3:5] == ["–", "1.00 MiB (1)"] and rows[3][3:5] == ["1.00 MiB (1)", "–"], rows
+        saved = list(csv.DictReader(io.StringIO(page.saved("#leaks button.csv"))))
+        assert [[row["Change"], *(int(row[f"{side} ({part})"]) for side in ("Before", "Now")
+                                  for part in ("bytes", "resources"))] for row in saved] == \
+            [[words[site["change"]], *(site[side][part] for side in ("old", "new") for part in ("bytes", "count"))]
+             for site in said["sites"]], saved
         assert "1 new" in page.text(".verdicts") and "−128 KiB" in page.text(".verdicts")
         # the graph: each call site's bytes in both
         tips = {box["at"]: (box["old"], box["value"]) for box in boxes(page) if box["tips"]}

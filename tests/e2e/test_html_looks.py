@@ -21,6 +21,45 @@ def test_nothing_is_wider_than_a_phone_screen(case):
                 assert page.js("return document.documentElement.scrollWidth") <= width, path.name
 
 
+def test_numbers_have_their_titles_on_a_narrow_screen(case):
+    """Where columns become lines, nothing is below its title."""
+    paths = [page_of(case, name) for name in ("leaks.gt", "growing.gt")]
+    for names in (("before.gt", "after.gt"), ("before.gt", "after.gt", "leaks.gt")):
+        assert case.gputrack("html", *names, "-o", f"{len(names)}.html").status == 0
+        paths.append(case.path(f"{len(names)}.html"))
+    shown = """return [...document.querySelectorAll('tr.row td')].filter((n) => n.offsetWidth && n.innerText)
+        .map((n) => [n.className, getComputedStyle(n, '::before').content, n.innerText])"""
+    titles = set()
+    with Browser(case, width=400, height=800) as page:
+        for path in paths:
+            page.resize(400, 800)
+            opened(page, path)
+            cells = page.js(shown)
+            assert all(title != "none" for kind, title, _ in cells if kind.split()[0] in ("num", "tests")), cells
+            assert all(title == "none" for kind, title, _ in cells if kind in ("site", "kind")), cells
+            titles.update(title.strip('" ') for _, title, _ in cells)
+            # each in a line of its own or beside another, none over another
+            assert page.js("""return [...document.querySelectorAll('tr.row')].every((row) =>
+                [...row.cells].filter((n) => n.offsetWidth).every((n, i, all) => all.slice(i + 1).every((m) => {
+                  const a = n.getBoundingClientRect(), b = m.getBoundingClientRect();
+                  return b.top >= a.bottom - 1 || b.left >= a.right; })))"""), path.name
+            page.resize(1280, 800)
+            assert {title for _, title, _ in page.js(shown)} == {"none"}, path.name
+    assert {"Bytes", "Count", "Alive at end", "Total", "Growth", "Runs", "Leaked", "Peak", "In"} <= titles, titles
+
+
+def test_buttons_of_a_chart_are_below_it(case):
+    path = tracker_page(case)
+    gaps = """return [...document.querySelectorAll('.panel .pictures')].map((n) =>
+        n.querySelector('button').getBoundingClientRect().top - n.previousElementSibling.getBoundingClientRect().bottom)"""
+    with Browser(case) as page:
+        for width in (1600, 400):
+            page.resize(width, 900)
+            opened(page, path)
+            found = page.js(gaps)
+            assert len(found) > 8 and min(found) >= 6, (width, found)
+
+
 def test_dark_and_light(case):
     path = page_of(case, "leaks.gt")
     ground = "return getComputedStyle(document.body).backgroundColor"
@@ -100,8 +139,11 @@ def test_a_printed_page_has_every_section(case):
         page.cdp("Emulation.setEmulatedMedia", media="print")
         try:
             assert page.js("return [...document.querySelectorAll('section')].every(n => n.offsetHeight > 20)")
-            assert page.js("return [...document.querySelectorAll('.controls, nav, .readout')]"
+            assert page.js("return [...document.querySelectorAll('.controls, nav, .readout, input, .key.peak')]"
                            ".every(n => !n.offsetHeight)")
+            # all cards beside each other
+            assert len(page.js("return [...new Set([...document.querySelectorAll('.verdicts > *')]"
+                               ".map(n => n.getBoundingClientRect().top))]")) == 1
             assert len(sections) > 5
             printed = page.cdp("Page.printToPDF")["data"]
             assert len(re.findall("JVBER", printed[:8])) == 1 and len(printed) > 20000

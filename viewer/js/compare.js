@@ -153,17 +153,22 @@ class Timelines {
 function changeColumns(withChange) {
   const change = (row, what) => row.new[what] - row.old[what];
   const number = (value, text) => value ? signed(value, text) : "–";
+  const held = ({ bytes, count }) => bytes ? `${formatBytes(bytes)} (${formatCount(count)})` :
+    count ? formatCount(count) : "–";
+  const rawOf = (title, side) => [[`${title} (bytes)`, (row) => row[side].bytes],
+    [`${title} (resources)`, (row) => row[side].count]];
   return [
     ...(withChange ? [{ name: "change", title: "Change", value: (row) => Object.keys(CHANGES).indexOf(row.change),
+      raw: [["Change", (row) => CHANGES[row.change][0]]],
       cell: (row) => el("span", { class: CHANGES[row.change][1] === "bad" ? "bad" : "", text: CHANGES[row.change][0] }) }] : []),
     { name: "bytes", title: "Bytes", num: true, value: (row) => change(row, "bytes"),
       cell: (row) => number(change(row, "bytes"), formatBytes) },
     { name: "count", title: "Count", num: true, value: (row) => change(row, "count"),
       cell: (row) => number(change(row, "count"), formatCount) },
     { name: "before", title: "Before", num: true, minor: true, value: (row) => row.old.bytes,
-      cell: (row) => `${formatCount(row.old.count)}, ${formatBytes(row.old.bytes)}` },
+      cell: (row) => held(row.old), raw: rawOf("Before", "old") },
     { name: "now", title: "Now", num: true, minor: true, value: (row) => row.new.bytes,
-      cell: (row) => `${formatCount(row.new.count)}, ${formatBytes(row.new.bytes)}` },
+      cell: (row) => held(row.new), raw: rawOf("Now", "new") },
     { name: "kind", title: "Kind", value: (row) => row.kind, cell: (row) => row.kind },
     { name: "site", title: "Where", value: (row) => row.place?.text || "",
       cell: (row) => el("span", { class: "place", text: row.place?.text || "(no stack)" }) },
@@ -223,7 +228,8 @@ export function drawComparison({ raw, sides }, main) {
         raw.diff.sites, leakCount, tables.leaks, true, "Neither recording has leaks.", apis),
       changesSection(["peak", "At the peak", "What each call site held when device memory was highest."],
         raw.diff.at_peak, raw.diff.at_peak.length, tables.peak, false, "No device memory.", apis),
-      el("p", { class: "dim", text: "As `gputrack diff` says it. `gputrack html` with one recording shows all of it." }));
+      el("p", { class: "dim note" }, el("code", { text: "gputrack diff" }), " prints the same lists; ",
+        el("code", { text: "gputrack html" }), " of one recording shows all of it."));
     flame.draw();
   };
 }

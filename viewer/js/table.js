@@ -10,7 +10,8 @@ import { tableSvg } from "./table_svg.js";
 const STEP = 50;
 
 /*
- * `columns`: { name, title, num, value(row), cell(row), minor, raw }; raw: what is copied instead of
+ * `columns`: { name, title, num, value(row), cell(row), minor, isNamed, raw }; isNamed: its values say
+ * nothing without the title, as numbers; raw: what is copied instead of
  * the value it is sorted by, [[title, value(row)]…]. `words(row)` is what the table's filter
  * looks through, `open(row)` what an opened row shows, `filtered(filter)` the rows and a note,
  * { rows, note }, by the filter of the page. `state`: sort, down, filter, shown, open.
@@ -106,8 +107,9 @@ export class Table {
   rowNodes(row) {
     const opened = this.state.open.has(this.key(row));
     const cells = this.columns.map((column) => el("td", {
-      class: `${column.num ? "num " : ""}${column.minor ? "minor " : ""}${column.name}` },
-    column.cell(row)));
+      class: `${column.num ? "num " : ""}${column.minor ? "minor " : ""}${column.name}`,
+      // on a narrow screen values are not below their titles
+      data: column.num || column.isNamed ? { title: column.title } : {} }, column.cell(row)));
     const line = el("tr", { class: "row", tabIndex: 0, aria: { expanded: String(opened) },
       on: { click: () => this.toggle(row, line),
         keydown: (event) => this.onKey(event, row, line) } }, cells);

@@ -51,12 +51,12 @@ function testCards({ all }) {
   return el("div", { class: "verdicts" },
     card("#leaks", leaks ? "bad" : "good", leaks ? plural(leaks, "leak", "leaks") : "No leaks",
       leaks ? `in ${number("leaked")} of ${plural(all.tests.length, "test", "tests")}` : "in any of the tests"),
-    number("unsure") ? card("#tests", "warn", `${formatCount(number("unsure"))} unsure`,
-      "tests that leave it open what leaked") : null,
+    number("unsure") ? card("#tests", "warn", `${formatCount(number("unsure"))} uncertain`,
+      "tests whose leaks cannot be told") : null,
     number("untracked") ? card("#tests", "", `${formatCount(number("untracked"))} skipped`,
       "tests that tracked nothing") : null,
     card("#tests", "", formatBytes(highest.peak_bytes), highest.peak_bytes ?
-      `highest peak, of ${highest.test}` : "no device memory"));
+      `highest peak: ${highest.test}` : "no device memory"));
 }
 
 /* Where to read more of a recording: its page, if this page has it. */
@@ -89,7 +89,10 @@ function testsTable(raw, kept) {
     { name: "peak", title: "Peak", num: true, value: (test) => test.peak_bytes,
       cell: (test) => amount(test.peak_bytes, formatBytes) },
   ];
-  return new Table("Tests", columns, all.tests, kept, { key: (test) => test.test, open,
+  // of one outcome, those that leaked most come first
+  const worstFirst = [...all.tests].sort((a, b) => b.leaked_bytes - a.leaked_bytes || b.leaked - a.leaked ||
+    b.peak_bytes - a.peak_bytes);
+  return new Table("Tests", columns, worstFirst, kept, { key: (test) => test.test, open,
     words: (test) => [test.test, ...recordingsOf(test).map((one) => `${one.path} ${one.command}`),
       OUTCOMES[test.outcome][0]].join(" ").toLowerCase() });
 }
@@ -114,7 +117,7 @@ function leaksTable(raw, kept) {
     { name: "kind", title: "Kind", value: (leak) => leak.kind, cell: (leak) => leak.kind },
     { name: "site", title: "Where", value: (leak) => leak.place?.text || "",
       cell: (leak) => el("span", { class: "place", text: leak.place?.text || "(no stack)" }) },
-    { name: "tests", title: "In", value: (leak) => leak.inTests, cell: (leak) => leak.inTests },
+    { name: "tests", title: "In", isNamed: true, value: (leak) => leak.inTests, cell: (leak) => leak.inTests },
   ];
   return new Table("Leaks", columns, rows, kept, { key: (leak) => leak.index, open,
     words: (leak) => [leak.api, leak.kind, leak.function, leak.place?.text, leak.inTests,
