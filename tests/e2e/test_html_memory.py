@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_html_memory.py - how much memory there is, on the page: its line, and that it ran out."""
+import re
+
 from browser import Browser
 from nsys_export import BACKTRACE, Export
 from pages import data_of, opened
@@ -91,6 +93,39 @@ def test_a_capacity_is_shown_where_it_is_known_and_near(case):
                 ".find(b => b.textContent === 'Resources').click()")
         assert page.text("#timeline .capacity") is None
         assert page.complaints() == []
+
+
+# what is written into the chart of a section while it is drawn again: text, left, right, height
+WRITTEN = """
+const written = [], { prototype } = CanvasRenderingContext2D, write = prototype.fillText;
+prototype.fillText = function (text, x, y) {
+  const { width } = this.measureText(text), left = this.textAlign === 'right' ? x - width : x;
+  if (this.canvas.closest(arguments_[0]))
+    written.push([text, left, left + width, y]);
+  return write.apply(this, arguments);
+};
+dispatchEvent(new PopStateEvent('popstate'));
+return new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
+  prototype.fillText = write;
+  done(written);
+}))); """.replace("arguments_[0]", "'%s'")
+
+
+def test_the_words_in_a_chart_do_not_hide_each_other(case):
+    """Memory ran out at the end of the time, where the capacity would be written."""
+    path = page_of(case, out_of_memory(), "o")
+    with Browser(case) as page:
+        for width in (1280, 400):
+            page.resize(width, 900)
+            for chart in ("#timeline", "#memory"):
+                page.open(path.as_uri())
+                page.wait("document.body.dataset.drawn === 'all'")
+                page.js("history.replaceState(null, '', '#zoom=0.000000001-0.313')")
+                words = [one for one in page.js(WRITTEN % chart) if re.search("[a-zA-Z]{4}", one[0])]
+                assert "capacity 39.5 GiB" in [text for text, *_ in words] and len(words) > 1, (width, chart, words)
+                for i, (text, left, right, y) in enumerate(words):
+                    for other, start, end, at in words[i + 1:]:
+                        assert end < left or start > right or abs(y - at) > 24 or text == other, (width, text, other)
 
 
 def test_the_parts_of_device_memory_are_a_section(case):

@@ -73,9 +73,12 @@ export function memorySection(set) {
   const host = el("div", { class: "chart", role: "img",
     aria: { label: "Where the device's memory went, over time" } });
   const marks = (chart) => {
+    const { bbox } = chart;
+    /* where the words beside the other line are not */
+    const isFree = !out || chart.valToPos(memory.time_ns / 1e9, "x", true) < bbox.left + bbox.width / 2;
     drawSelection(chart, set);
     if (capacity)
-      levelLine(chart, capacity, `capacity ${formatBytes(capacity)}`, true);
+      levelLine(chart, capacity, `capacity ${formatBytes(capacity)}`, isFree);
     if (out)
       momentLine(chart, memory.time_ns / 1e9, color("bad"), [], "OUT OF MEMORY" +
         (out.asked ? `: ${formatBytes(out.asked)} requested` : ""));
