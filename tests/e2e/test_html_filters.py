@@ -185,3 +185,46 @@ def test_every_process_can_be_selected(case):
             created = sum(group["created"] for group in case.report(name, "sites", "--pid", str(pid))["groups"])
             assert sum(int(row["Created"]) for row in saved(page, "#sites")) == created > 0, pid
         assert page.complaints() == []
+
+
+def two_devices(case, name):
+    """Allocations on two devices, some freed."""
+    export = Export()
+    for device in (0, 1):
+        export.gpu(device, f"NVIDIA T{device}", 1 << 34, cuda=device)
+        for i in range(5 + device):
+            time, block = 1000 * i + 100 * device, (0x1000000 * (1 + i), 4096 << i)
+            export.call(time - 5, time + 5, 10 * device + i + 1, "cudaMalloc", BACKTRACE,
+                        stack=[(f"make{i % 2}", "/app/a"), ("main", "/app/a")])
+            export.alloc(time, *block, device=device, correlation=10 * device + i + 1)
+            if i % 3 == 0:
+                export.free(time + 50, *block, device=device)
+    done = case.gputrack("import", "-q", export.save(case.path("two.sqlite")), "-o", name)
+    assert done.status == 0, done.err
+    return name
+
+
+def test_ranges_are_filtered_by_phase_device_rank_and_place(case):
+    recordings(case)
+    asked = [("phases.gt", "phase:forward", "phase", "forward"), ("phases.gt", "phase=setup", "phase", "setup"),
+             ("phases.gt", "phase:backward", "phase", "backward"), ("ranks.gt", "rank:2", "process", "pid 1003"),
+             ("ranks.gt", "rank:1", "process", "pid 1002"), ("two.gt", "device:T1", "device", "T1"),
+             ("two.gt", "device:T0", "device", "T0"), ("two.gt", "place:make1", "line", "make1"),
+             ("two.gt", "-place:make1", "line", "make0")]
+    two_devices(case, "two.gt")
+    answers = set()
+    with Browser(case) as page:
+        for name, word, by, text in asked:
+            groups = [group for group in case.report(name, "range", "--by", by)["groups"]
+                      if text in (group["place"] or {}).get("text", "")]
+            page.open(page_of(case, name).as_uri() + f"#range=0-9&filter={word}")
+            page.wait("document.body.dataset.drawn === 'all'")
+            for part, count, size in (("Left behind", "count", "bytes"), ("Allocated", "allocated", "allocated_bytes"),
+                                      ("Freed", "freed", "freed_bytes")):
+                shown = by_kind(saved(page, ".range"), f"{part} (resources)", f"{part} (bytes)")
+                assert shown == by_kind(groups, count, size), (name, word, part, shown)
+                answers.add((name, word, part, str(shown)))
+            page.open("about:blank")
+        assert page.complaints() == []
+    # a filter that everything passes, or nothing, would tell little
+    assert len({shown for _, _, _, shown in answers}) > 9, answers

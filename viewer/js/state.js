@@ -9,6 +9,14 @@ function timeText(seconds) {
 
 const numeric = (word) => /^\d+(\.\d+)?$/.test(word) ? Number(word) : null;
 
+const spanForm = (isOne) => ({
+  read: (word) => {
+    const [from, to, ...more] = word.split("-").map(numeric);
+    return !more.length && from !== null && to !== null && isOne(from, to) ? [from, to] : null;
+  },
+  write: (value) => value.map(timeText).join("-"),
+});
+
 /* How a choice is written in a link; read() gives null for what is none. */
 export const FORMS = {
   text: { read: (word) => word, write: String },
@@ -16,13 +24,9 @@ export const FORMS = {
   flag: { read: (word) => word === "1" || null, write: () => "1" },
   moment: { read: (word) => word === "peak" ? word : numeric(word),
     write: (value) => value === "peak" ? value : timeText(value) },
-  span: {
-    read: (word) => {
-      const [from, to, ...more] = word.split("-").map(numeric);
-      return !more.length && from !== null && to > from ? [from, to] : null;
-    },
-    write: (value) => value.map(timeText).join("-"),
-  },
+  span: spanForm((from, to) => to > from),
+  /* events at 0 are in a range from 0, and may be all there are */
+  range: spanForm((from, to) => to > from || (!from && !to)),
   oneOf: (...words) => ({ read: (word) => words.includes(word) ? word : null, write: String }),
 };
 
@@ -37,7 +41,7 @@ const CHOICES = {
   unit: ["", FORMS.oneOf("bytes", "objects")], // of the timeline; "": what suits the recording
   zoom: [null, FORMS.span],  // the part of the timeline that is shown
   at: ["peak", FORMS.moment], // the selected moment, in seconds
-  range: [null, FORMS.span], // the selected range; it goes before the moment
+  range: [null, FORMS.range], // the selected range; it goes before the moment
   part: ["left", FORMS.oneOf("left", "freed", "allocated", "net")], // of the range
   what: ["", FORMS.oneOf("leaked", "live", "peak", "total", "chosen")], // of the flame graph
   measure: ["", FORMS.oneOf("bytes", "objects")], // of the flame graph
