@@ -107,6 +107,46 @@ def test_text_has_the_contrast_that_wcag_aa_asks_for(case):
             assert contrast(inks["edge"], inks[ground]) >= 3, ("the edges of controls", theme)
 
 
+# what is written into the flame graph when it is painted again: text, its colour, its strength, the colour below it
+NAMES = """
+const canvas = document.querySelector('.flame canvas'), { prototype } = CanvasRenderingContext2D;
+const write = prototype.fillText, names = [];
+prototype.fillText = function (text, x, y, ...more) {
+  if (this.canvas === canvas)
+    names.push([text, this.fillStyle, this.globalAlpha, Math.round(x - 3), Math.round(y - 8)]);
+  return write.call(this, text, x, y, ...more);
+};
+canvas.dispatchEvent(new Event('blur'));
+prototype.fillText = write;
+const ctx = canvas.getContext('2d');
+return names.map(([text, ink, strength, x, y]) => [text, ink, strength, [...ctx.getImageData(x, y, 1, 1).data].slice(0, 3)])"""
+
+
+def test_names_in_pale_boxes_can_be_read(case):
+    """While a search or a zoom makes boxes pale; in a comparison, too."""
+    path = page_of(case, "leaks.gt")
+    assert case.gputrack("html", "before.gt", "after.gt", "-o", "two.html").status == 0
+    chosen = ("", "#what=peak&search=0x1111", "#libraries=1&search=nowhere&what=total")
+    for dark in (False, True):
+        with Browser(case, dark=dark) as page:
+            for one in (path, case.path("two.html")):
+                for words in chosen:
+                    page.open("about:blank")
+                    page.open(one.as_uri() + words)
+                    page.wait("document.body.dataset.drawn === 'all'")
+                    for zoomed in (False, True):
+                        if zoomed:
+                            page.js("const c = document.querySelector('.flame canvas'); c.focus();"
+                                    "for (const key of ['ArrowDown', 'ArrowDown', 'Enter'])"
+                                    "  c.dispatchEvent(new KeyboardEvent('keydown', { key }))")
+                        names = page.js(NAMES)
+                        assert names, (one.name, dark, words)
+                        for text, ink, strength, ground in names:
+                            rgb = [int(ink[i:i + 2], 16) for i in (1, 3, 5)]
+                            seen = [a * strength + b * (1 - strength) for a, b in zip(rgb, ground)]
+                            assert contrast(seen, ground) >= 4.5, (one.name, dark, words, text, contrast(seen, ground))
+
+
 def test_printed_pages_are_white(case):
     style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]

@@ -4,6 +4,7 @@ import { color, el, mix, svg, visible, watchWidth } from "./dom.js";
 import { kindColor } from "./charts.js";
 
 const ROW = 22, FONT = 12, HUES = 5;
+const PALE_INK = 0.75;
 const NARROW = 3; // pixels: up to this width, columns are painted rather than boxes
 
 function hueOf(name) {
@@ -89,11 +90,13 @@ export class FlameCanvas {
 
   /* Hits stand out; what is not shown as a part of the zoomed box is pale. */
   strengthOf(box, isHit) {
-    return this.search && !isHit ? 0.35 : box.above ? 0.6 : 1;
+    return isHit ? 1 : this.search ? 0.35 : box.above ? 0.6 : 1;
   }
 
-  inkOf({ node }, isHit) {
-    return isHit ? this.inks.paper : node.library && !this.differs ? this.inks.dim : this.inks.ink;
+  /* A name and how strong it is: it can be read in a pale box, too. */
+  inkOf(box, isHit) {
+    const isPale = this.strengthOf(box, isHit) < 1, isDim = box.node.library && !this.differs && !isPale;
+    return [isHit ? this.inks.paper : isDim ? this.inks.dim : this.inks.ink, isPale ? PALE_INK : 1];
   }
 
   paint() {
@@ -183,9 +186,7 @@ export class FlameCanvas {
       const wide = box.share * width, text = wide <= NARROW ? "" : this.fitted(box.node, wide - 10, letter);
       if (!text)
         continue;
-      const isHit = this.isHit(box);
-      ctx.globalAlpha = this.strengthOf(box, isHit);
-      ctx.fillStyle = this.inkOf(box, isHit);
+      [ctx.fillStyle, ctx.globalAlpha] = this.inkOf(box, this.isHit(box));
       ctx.fillText(text, box.left * width + 5, box.row * ROW + ROW / 2, wide - 8);
     }
   }
@@ -213,9 +214,9 @@ export class FlameCanvas {
       title.textContent = this.on.words(box.node).join("\n");
       rect.append(title);
       shapes.push(rect);
-      const text = this.fitted(box.node, wide - 10, letter);
+      const text = this.fitted(box.node, wide - 10, letter), [fill, opacity] = this.inkOf(box, isHit);
       if (text)
-        shapes.push(svg("text", { x: (box.left * width + 5).toFixed(2), y: y + 15, fill: this.inkOf(box, isHit) }, text));
+        shapes.push(svg("text", { x: (box.left * width + 5).toFixed(2), y: y + 15, fill, "fill-opacity": opacity }, text));
     }
     return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT,
       "font-family": "monospace" }, ...shapes);
