@@ -311,7 +311,7 @@ static bool is_plain(const struct gt_ledger *l)
 
 	return !p->references.holder_size && !p->references.revived_size &&
 	       !p->addresses.is_built && !p->extents.is_built && !p->extents.abandoned &&
-	       !l->phase_count && !l->observer;
+	       !l->phase_count;
 }
 
 static bool bear_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
@@ -319,9 +319,12 @@ static bool bear_plainly(struct gt_ledger *l, const struct gt_event *event, uint
 {
 	const struct gt_entry *entry = gt_live_bear(&l->live, event, (uint16_t)process, hash);
 
-	if (entry)
-		gt_account_birth(l, entry);
-	return entry;
+	if (!entry)
+		return false;
+	gt_account_birth(l, entry);
+	if (l->observer)
+		l->observer->born(l->observer->context, entry, l->live.changed_slot);
+	return true;
 }
 
 static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
@@ -330,6 +333,7 @@ static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint3
 	const unsigned int concerns_others = GT_HOLDS | GT_TAKES | GT_RANGED | GT_POOLED;
 	bool releases = gt_functions[event->function].effect == GT_RELEASE;
 	const struct gt_entry *entry;
+	struct gt_entry gone;
 	size_t at;
 
 	entry = gt_live_seek(&l->live, event, (uint16_t)process, hash, &at);
@@ -339,7 +343,13 @@ static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint3
 	gt_account_end(l, entry);
 	l->size_mismatches += event->size && event->size != entry->size;
 	gt_ended_handles_add(&l->private->misuse.ended, entry, hash, event);
+	if (!l->observer) {
+		gt_live_remove_at(&l->live, at);
+		return true;
+	}
+	gone = *entry;
 	gt_live_remove_at(&l->live, at);
+	l->observer->ended(l->observer->context, &gone, l->live.changed_slot, GT_ENDED_BY_CALL);
 	return true;
 }
 
