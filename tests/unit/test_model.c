@@ -20,6 +20,7 @@
 #include "model_program.h"
 #include "model_recording.h"
 #include "api/results.h"
+#include "base/bytes.h"
 #include "replay/ending.h"
 #include "replay/replay.h"
 #include "test_scratch.h"
@@ -314,12 +315,50 @@ static void know_phases(void *context, const struct gt_ledger *l, uint64_t time_
 	GT_REACH(ledger->phases, ledger->phase_count, 0);
 }
 
-/* A ledger that never takes the short way must come to the same sums. */
+/* Births and ends as an observer is told of them: how many, and a hash of all in their order. */
+struct seen {
+	uint64_t count, hash;
+};
+
+static void see(struct seen *seen, const struct gt_entry *entry, uint32_t slot, uint64_t what)
+{
+	const uint64_t words[] = { seen->hash,   entry->handle, entry->size, entry->time_ns,
+				   entry->stack, entry->tid,    slot,        what };
+
+	seen->hash = gt_hash_bytes(words, sizeof words);
+	seen->count++;
+}
+
+static void see_birth(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	see(context, entry, slot, UINT64_MAX);
+}
+
+static void see_end(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	see(context, entry, slot, by);
+}
+
+static struct gt_ledger *observed(struct run *run, bool is_long, struct seen *seen)
+{
+	const struct gt_live_observer observer = { .born = see_birth,
+						   .ended = see_end,
+						   .context = seen };
+
+	return gt_replay_run(run->recording,
+			     &(struct gt_replay){ .observer = &observer,
+						  .before = is_long ? know_phases : NULL });
+}
+
+/* A ledger that never takes the short way must come to the same sums, its observer see the same. */
 static void check_long_way(struct run *run, const struct gt_ledger *l)
 {
-	struct gt_ledger *other =
-		gt_replay_run(run->recording, &(struct gt_replay){ .before = know_phases });
+	struct seen seen = { 0 }, seen_shortly = { 0 };
+	struct gt_ledger *other = observed(run, true, &seen);
 
+	gt_ledger_free(observed(run, false, &seen_shortly));
+	if (seen.count != seen_shortly.count || seen.hash != seen_shortly.hash)
+		is_wrong(run, "the short way shows its observer something else", NULL, 0, 0);
 	if (memcmp(other->tally, l->tally, sizeof l->tally) || other->site_count != l->site_count ||
 	    other->peak_bytes != l->peak_bytes || other->peak_ns != l->peak_ns ||
 	    other->peak_live != l->peak_live || other->live.count != l->live.count ||
