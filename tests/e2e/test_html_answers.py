@@ -173,7 +173,7 @@ def several_apis(case, name):
     commands = (f"'{case.program('cl_small')}'", f"'{case.program('ze_app')}' --rounds 2",
                 " ".join(f"'{word}'" for word in test_pools.program(case, 3, "plain", 60, 3)))
     done = case.gputrack("run", "-q", "-o", name, "sh", "-c", "; ".join(commands),
-                         env={**test_pools.cuda(case), **case.small_opencl(), **case.levelzero()})
+                         env={**case.cuda_preloaded(), **case.small_opencl(), **case.levelzero()})
     assert done.status == 0, done.err
     return name
 
