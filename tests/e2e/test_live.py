@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 
-import test_pools
 
 PYTHON = "/usr/bin/python3"  # the one that Debian's modules are for
 
@@ -254,7 +253,7 @@ print(gputrack.diff(before), gputrack.leaks(before), gputrack.snapshot())
 
 def test_every_api_and_pools(case):
     case.path("all.py").write_text(EVERY_API)
-    env = python_env(case, **test_pools.cuda(case, **case.levelzero()))
+    env = python_env(case, **case.cuda_preloaded(**case.levelzero()))
     done = case.gputrack("run", "-q", "-o", "all.gt", "--cuda-door", "direct", PYTHON, "all.py", env=env)
     assert done.status == 0, done.out + done.err
     assert done.out.splitlines() == [

@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 
-import test_pools
 
 SEGMENT = 1 << 20
 MASM = ["-masm=intel"] if platform.machine() == "x86_64" else []
@@ -162,7 +161,7 @@ def check(case, recording):
 
 
 def test_blocks_are_the_leak_and_the_segment_is_counted_once(case):
-    env = test_pools.cuda(case)
+    env = case.cuda_preloaded()
     fixed = ("-fno-pie", "-no-pie")
     ways = [("pie", ()), ("fixed", fixed), ("lazy", ("-O0", "-Wl,-z,lazy"))]
     ways += [(linker, (f"-fuse-ld={linker}", *fixed)) for linker in ("gold", "lld") if shutil.which(f"ld.{linker}")]
@@ -180,7 +179,7 @@ def test_blocks_are_the_leak_and_the_segment_is_counted_once(case):
 
 
 def test_pool_names_and_pools_none(case):
-    env = test_pools.cuda(case)
+    env = case.cuda_preloaded()
     program = build(case, "named", "cc", "-DDRIVER", "-pthread")
     case.gputrack("run", "-q", "-o", "a.gt", program, env=env)
     text = case.gputrack("report", "a.gt", "-a", "leakage").out
@@ -225,7 +224,7 @@ print("done")
 
 
 def test_the_python_module(case):
-    env = dict(test_pools.cuda(case), PYTHONPATH=str(case.build), PYTHONDONTWRITEBYTECODE="1")
+    env = dict(case.cuda_preloaded(), PYTHONPATH=str(case.build), PYTHONDONTWRITEBYTECODE="1")
     script = case.path("pool.py")
     script.write_text(PYTHON)
     assert case.run(sys.executable, script, "0x7000000", env=env).out == "done\n"
@@ -250,7 +249,7 @@ def nvtx_blocks(groups):
 
 def test_regions_of_nvtx_are_blocks_of_a_pool(case):
     """Of heaps that are sub-allocators of device memory; ended by address, by handle and with their heap."""
-    environment = test_pools.cuda(case)
+    environment = case.cuda_preloaded()
     program = case.build / "tests/e2e/programs/nvtx_pool"
     if not program.exists():
         case.skip("NVTX's header for memory is not installed")
@@ -349,7 +348,7 @@ def test_pools_of_cupy_and_rmm(case):
         path.with_name("__init__.py").write_text("")
         path.write_text(text)
     case.path("use.py").write_text(PYTHON_POOLS)
-    environment = test_pools.cuda(case, PYTHONPATH=str(case.build))
+    environment = case.cuda_preloaded(PYTHONPATH=str(case.build))
     assert case.run(sys.executable, "use.py", env=environment).out == "done\n"
     done = case.gputrack("run", "-q", "-o", "a.gt", sys.executable, "use.py", env=environment)
     assert (done.out, done.err) == ("done\n", ""), done.err
