@@ -43,6 +43,7 @@ static const struct gt_option options[] = {
 	  .help = "serve the page to a browser on this machine instead of writing a file, and "
 		  "update it while the recording grows; the printed address contains a secret "
 		  "token" },
+	{ .name = "follow", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve) },
 	{ .name = "port", .argument = "PORT", .type = GT_OPTION_COUNT, .most = UINT16_MAX,
 	  .at = offsetof(struct settings, port),
 	  .help = "serve on this port (default: any free port)" },

@@ -30,8 +30,8 @@ def ask(address, path="", **headers):
 
 
 class Served:
-    def __init__(self, case, *arguments):
-        self.process = case.start(case.build / "gputrack", "html", "--serve", *arguments)
+    def __init__(self, case, *arguments, by="--serve"):
+        self.process = case.start(case.build / "gputrack", "html", by, *arguments)
         self.address = self.process.stdout.readline().decode().strip()
         assert self.address.startswith("http://127.0.0.1:"), self.process.stderr.read()
 
@@ -201,7 +201,7 @@ def test_idle_clients_do_not_block_others(case):
 def test_the_selected_process_stays_selected(case):
     page_of(case, "leaks.gt")
     os.rename(case.path("family.gt"), case.path("now.gt"))
-    with Served(case, "now.gt") as served, Browser(case) as page:
+    with Served(case, "now.gt", by="--follow") as served, Browser(case) as page:
         page.open(served.address)
         page.wait("document.body.dataset.drawn === 'all'")
         page.js("const p = document.querySelector('#process'); p.value = '403'; "
