@@ -38,7 +38,7 @@ static void join_steps(struct gt_site_floors *f, unsigned power)
 	for (size_t i = 0; i < f->row_count; i++) {
 		struct gt_floor_row row = f->rows[i], *before = NULL;
 
-		row.step >>= power;
+		row.step = (uint32_t)((uint64_t)row.step >> power);
 		if (newest[row.site])
 			before = &f->rows[newest[row.site] - 1];
 		if (before && before->step == row.step) {
