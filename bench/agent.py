@@ -4,7 +4,8 @@
 
 A program makes calls at this rate, every thousandth allocation is never freed, the agent keeps a ring of
 16 MiB, and its metrics are read every 15 seconds as by Prometheus. Ends with status 1 when the agent took more of the
-processor or of memory than it may, memory grew, the ring took more than it may, or calls were lost.
+processor or of memory than it may, memory grew, the ring took more than it may, or calls were lost. What depends on the
+machine's load is not judged in less than a minute: the processor's share, and whether memory grew.
 """
 import os
 import pathlib
@@ -17,7 +18,7 @@ import time
 import urllib.request
 
 KEEP = 16 << 20
-WARM_S = 10  # names of the program's call sites are read
+SHORT_S = 60
 MOST_OF_CORE, MOST_MIB = 0.005, 64
 
 
@@ -51,6 +52,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
     rate = int(sys.argv[3]) if len(sys.argv) > 3 else 4000
+    warm = min(10, seconds)  # names of the program's call sites are read
     library, tool = build / "tests/fake/cuda/libcuda.so.1", build / "gputrack"
     if os.geteuid() or not library.exists() or subprocess.run([tool, "agent", "--help"], capture_output=True).returncode:
         print("Skipped: needs root, the stand-in CUDA driver and a build with attach.")
@@ -58,7 +60,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         state = pathlib.Path(work) / "state"
         load = subprocess.Popen([tool, "stress", "--api", "cuda", "--library", library, "--throughput", str(rate),
-                                 "--duration", str(seconds + WARM_S + 5), "--free-ratio", "0.999"],
+                                 "--duration", str(seconds + warm + 5), "--free-ratio", "0.999"],
                                 stdout=subprocess.DEVNULL)
         agent = subprocess.Popen([tool, "agent", "--socket", f"{work}/socket", "--listen", "127.0.0.1:0", "--state", state,
                                   "--keep", str(KEEP), "-p", str(load.pid)], stderr=subprocess.PIPE, text=True)
@@ -71,7 +73,7 @@ def main():
                     return 1
                 head += line
             address = re.search(r"http\S+", head).group()
-            time.sleep(WARM_S)
+            time.sleep(warm)
             server = [pid for pid in children(agent.pid)][0]
             begun, cpu, server_cpu, samples, disk = time.monotonic(), processor_s(agent.pid), processor_s(server), [], 0
             before = float(re.search(r"^gputrack_allocations_total (\S+)", read(address), re.M).group(1))
@@ -101,12 +103,13 @@ def main():
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     print(f"| {calls * 2 / took:,.0f} | {took:.0f} s | {100 * cpu / took:.2f} % | {100 * server_cpu / took:.2f} % | "
           f"{first:.1f} | {last:.1f} | {server_mib:.1f} | {disk / (1 << 20):.1f} MiB | {lost} |")
+    unjudged = ("memory grew", "it took more than 0.5 % of a core") if seconds < SHORT_S else ()
     wrong = [text for text, is_wrong in (("memory grew", last > first * 1.05 + 1),
                                          ("calls were lost", lost),
                                          ("the ring is over its limit", disk > KEEP),
                                          ("it took more than 64 MB", max(samples) > MOST_MIB),
                                          ("it took more than 0.5 % of a core", (cpu + server_cpu) / took > MOST_OF_CORE))
-             if is_wrong]
+             if is_wrong and text not in unjudged]
     if wrong:
         print("; ".join(wrong), file=sys.stderr)
     return 1 if wrong else 0

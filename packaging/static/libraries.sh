@@ -63,13 +63,15 @@ compile() {
 	rm -f "$root$prefix"/lib/*.la
 }
 
+is_made() { [ "$(cat "$made" 2>/dev/null)" = "$version" ]; }
+
+is_made || [ "${NETWORK_LIBRARIES:-}" != kept ] ||
+	cannot "libcurl and libmicrohttpd are not kept here as static libraries: ./dev static makes them"
 # one at a time: the next one finds them made
 mkdir -p "$cache"
 exec 9>"$cache/static-$triplet.lock"
 flock 9
-if [ "$(cat "$made" 2>/dev/null)" != "$version" ]; then
-	[ "${NETWORK_LIBRARIES:-}" != kept ] ||
-		cannot "libcurl and libmicrohttpd are not kept here as static libraries: ./dev static makes them"
+if ! is_made; then
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	fetch
