@@ -383,13 +383,12 @@ struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_event *e, uint1
 struct gt_entry *gt_live_seek(const struct gt_live *l, const struct gt_event *e, uint16_t process,
 			      uint64_t hash, size_t *at)
 {
+	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	uint16_t place = e->place < 64 ? e->place : 0;
 
-	return l->index && probe_hash(l, hash, process,
-				      (enum gt_kind)gt_functions[e->function].kind, e->handle,
-				      place, at) ?
-		       gt_live_at(l, l->index[*at] - 1) :
-		       NULL;
+	if (!l->index || !probe_hash(l, hash, process, kind, e->handle, place, at))
+		return NULL;
+	return gt_live_at(l, l->index[*at] - 1);
 }
 
 static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,

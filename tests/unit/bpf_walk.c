@@ -16,6 +16,9 @@
 #include "kernel_maps.h"
 
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wunknown-attributes"
+#endif
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wpointer-arith"
