@@ -127,11 +127,6 @@ static bool needs_row(const struct gt_time_series *s, uint64_t time)
 	return !s->count || (time >= s->row_end_ns && s->count < s->row_max);
 }
 
-bool gt_time_series_begins_row(const struct gt_time_series *s, uint64_t time_ns)
-{
-	return needs_row(s, relative(s, time_ns));
-}
-
 static void add_row(struct gt_time_series *s, uint64_t time)
 {
 	struct gt_value_range *row;

@@ -7,8 +7,9 @@
  * If the time span is known beforehand, it determines the length of the steps. If not, they start
  * short and double in length whenever time runs past the last one.
  *
- * Used for device memory over time (gt_timeline below), the page's charts, and what each call site
- * holds (growing_sites.h). plot/trail.h and board.h say why they keep values in another way.
+ * Used for device memory over time (gt_timeline below) and the page's charts. What each call site
+ * holds has steps that all sites share (site_floors.h); plot/trail.h and board.h say why they keep
+ * values in another way.
  */
 #pragma once
 
@@ -48,8 +49,6 @@ void gt_time_series_init_span(struct gt_time_series *s, size_t channels, size_t 
 			      const struct gt_time_span *span);
 void gt_time_series_fini(struct gt_time_series *s);
 
-/* True when a change at this moment begins a new row. */
-bool gt_time_series_begins_row(const struct gt_time_series *s, uint64_t time_ns);
 /* Moves on to a moment at which channels may change; never moves back. */
 void gt_time_series_advance(struct gt_time_series *s, uint64_t time_ns);
 /* A channel's value at that moment; ignored before the first one. */

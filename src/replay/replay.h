@@ -8,7 +8,6 @@
 #include "replay/frames.h"
 #include "trace/recording.h"
 
-/* Now and then, with the number of events so far: for progress. */
 /* Called now and then with the number of events read so far; after the last, GT_TICK_WRITING. */
 typedef void gt_tick_fn(uint64_t events);
 #define GT_TICK_WRITING UINT64_MAX

@@ -69,8 +69,10 @@ static void idle_time_takes_no_rows(void **state)
 	assert_int_equal(s.count, 2);
 	assert_int_equal(gt_time_series_at(&s, 0, 0)->last, 2499);
 	assert_int_equal(gt_time_series_at(&s, 1, 0)->low, 2499);
-	assert_false(gt_time_series_begins_row(&s, 999994999));
-	assert_true(gt_time_series_begins_row(&s, 1999999999));
+	gt_time_series_advance(&s, 999994999);
+	assert_int_equal(s.count, 2);
+	gt_time_series_advance(&s, 1999999999);
+	assert_int_equal(s.count, 3);
 	gt_time_series_fini(&s);
 }
 
