@@ -78,9 +78,50 @@ char *gt_format_moment(char *out, uint64_t real_ns)
 	return out;
 }
 
+static size_t digit_count(uint64_t value)
+{
+	/* the least number of more digits than its index */
+	static const uint64_t least[] = {
+		0,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+		1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 10000000000000000000u,
+	};
+	/* by the number of bits, times the logarithm of 2: one too small, or right */
+	size_t digits = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
+
+	return digits + (value >= least[digits]);
+}
+
+size_t gt_digits_decimal(char *out, uint64_t value)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	size_t count = digit_count(value), at;
+
+	for (at = count; value >= 100; value /= 100)
+		memcpy(out + (at -= 2), pairs + 2 * (value % 100), 2);
+	if (value >= 10)
+		memcpy(out, pairs + 2 * value, 2);
+	else
+		*out = (char)('0' + value);
+	return count;
+}
+
+size_t gt_digits_hex(char *out, uint64_t value)
+{
+	size_t count = value ? (size_t)(67 - __builtin_clzll(value)) / 4 : 1;
+
+	for (size_t at = count; at--; value >>= 4)
+		out[at] = "0123456789abcdef"[value & 15];
+	return count;
+}
+
 char *gt_format_hex(char *out, uint64_t value)
 {
-	snprintf(out, GT_FORMAT_MAX, "0x%" PRIx64, value);
+	out[0] = '0';
+	out[1] = 'x';
+	out[2 + gt_digits_hex(out + 2, value)] = '\0';
 	return out;
 }
 

@@ -17,6 +17,11 @@ char *gt_format_span(char *out, uint64_t time_ns);   /* "0.012 s", "75.3 s", "3 
 char *gt_format_moment(char *out, uint64_t real_ns); /* "2026-03-01T12:00:00+01:00", local */
 char *gt_format_hex(char *out, uint64_t value);      /* "0x1f" */
 
+/* The digits alone, without a NUL, for what is written millions of times; return their number. */
+enum { GT_DIGITS_MAX = 20 };
+size_t gt_digits_decimal(char *out, uint64_t value);
+size_t gt_digits_hex(char *out, uint64_t value);
+
 /* A number as a person types it: digits only. False when it is not one, or too large. */
 bool gt_count_parse(const char *text, uint64_t *out);
 /* Digits with an optional decimal point. False for anything else. */

@@ -3,7 +3,7 @@
  * json.h - a streaming JSON writer: the output is always valid and always UTF-8.
  *
  * Every value takes a key, which is NULL inside an array. Strings may hold any bytes; invalid UTF-8
- * becomes U+FFFD.
+ * becomes U+FFFD. Nobody else may write to the stream between _begin and _finish.
  */
 #pragma once
 
@@ -12,10 +12,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/sink.h"
+
 enum { GT_JSON_DEPTH = 16 };
 
 struct gt_json {
-	FILE *out;
+	struct gt_sink sink;
 	unsigned depth;
 	unsigned flat; /* depth from which everything is on one line; 0: none */
 	bool in_html;  /* set after _begin: <, > and & are escaped, so that no tag can end it */
@@ -29,6 +31,8 @@ struct gt_json {
 void gt_json_begin(struct gt_json *j, FILE *out);
 /* The same for a document that is an array. */
 void gt_json_begin_array(struct gt_json *j, FILE *out);
+/* Members of an object on one line, without its braces: for gt_json_members. */
+void gt_json_begin_members(struct gt_json *j, FILE *out);
 void gt_json_finish(struct gt_json *j);
 
 void gt_json_object(struct gt_json *j, const char *key);
@@ -49,3 +53,5 @@ void gt_json_hex(struct gt_json *j, const char *key, uint64_t value); /* "0x1f" 
 void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size);
 void gt_json_us(struct gt_json *j, const char *key, uint64_t time_ns); /* 1234567 as 1234.567 */
 void gt_json_null(struct gt_json *j, const char *key);
+/* What a document of gt_json_begin_members wrote, into an object on one line; `size` may be 0. */
+void gt_json_members(struct gt_json *j, const char *text, size_t size);

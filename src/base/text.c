@@ -43,18 +43,10 @@ size_t gt_utf8_next(const char *text, uint32_t *code)
 	return length;
 }
 
-size_t gt_text_plain_size(const char *text)
-{
-	/* what can be printed, without quotes, "&", "<", ">" and "\" */
-	static const bool is_plain[256] = { [' ' ... '!'] = true, ['#' ... '%'] = true,
-					    ['(' ... ';'] = true, ['='] = true,
-					    ['?' ... '['] = true, [']' ... '~'] = true };
-	size_t size = 0;
-
-	while (is_plain[(uint8_t)text[size]])
-		size++;
-	return size;
-}
+const bool gt_text_plain[256] = {
+	[' ' ... '!'] = true, ['#' ... '%'] = true, ['(' ... ';'] = true,
+	['='] = true,         ['?' ... '['] = true, [']' ... '~'] = true
+};
 
 bool gt_utf8_is_unsafe(uint32_t c)
 {
@@ -190,8 +182,10 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 
 const char *gt_text_put_plain(FILE *out, const char *text)
 {
-	size_t size = gt_text_plain_size(text);
+	size_t size = 0;
 
+	while (gt_text_is_plain(text[size]))
+		size++;
 	fwrite(text, 1, size, out);
 	return text + size;
 }

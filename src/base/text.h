@@ -29,9 +29,13 @@ size_t gt_utf8_next(const char *text, uint32_t *code);
  * invisible or reorder their line, so that a name could pose as another.
  */
 bool gt_utf8_is_unsafe(uint32_t code);
-/* How many bytes at the start of a text every format writes as they are: most of most texts. */
-size_t gt_text_plain_size(const char *text);
-/* Writes these bytes; returns the text after them. */
+/* True for a byte that every format writes as it is: printable ASCII but quotes, &, <, > and \. */
+extern const bool gt_text_plain[256];
+static inline bool gt_text_is_plain(char c)
+{
+	return gt_text_plain[(uint8_t)c];
+}
+/* Writes such bytes at the start of a text, most of most texts; returns the text after them. */
 const char *gt_text_put_plain(FILE *out, const char *text);
 
 /* Columns that gt_text_put needs to write `text` whole. */

@@ -3,42 +3,91 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "ledger/groups.h"
 #include "export/export.h"
-#include "export/place_texts.h"
+#include "export/stack_texts.h"
 #include "replay/call_text.h"
 #include "replay/ending.h"
 #include "replay/group_text.h"
+#include "replay/place.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
+
+/* Of all processes together. */
+enum counter { DEVICE, HOST, OBJECTS, COUNTERS };
+
+static const struct {
+	const char *name, *unit;
+} counters[] = {
+	[DEVICE] = { "device memory", "bytes" },
+	[HOST] = { "host memory", "bytes" },
+	[OBJECTS] = { "resources alive", "count" },
+};
 
 struct chrome {
 	const struct gt_export *export;
 	const struct gt_ledger *ledger;
 	struct gt_json json;
 	uint64_t start_ns, last_ns;
-	uint64_t now_ns;                            /* of what is being applied */
-	uint64_t device_bytes, host_bytes, objects; /* as last written */
-	uint64_t *ended_ns;                         /* by process; 0: it has not ended */
+	uint64_t now_ns;           /* of what is being applied */
+	uint64_t values[COUNTERS]; /* as last written */
+	uint64_t *ended_ns;        /* by process; 0: it has not ended */
 	size_t ended_size;
-	struct gt_place_texts places;
+	struct gt_stack_texts places; /* as members of "args" */
+	/* members that many lines have in common */
+	struct gt_rendered births[GT_KIND_COUNT], ends[GT_KIND_COUNT];
+	struct gt_rendered apis[GT_API_COUNT], functions[GT_FN_COUNT];
+	struct gt_rendered counters[COUNTERS];
 	struct {
 		uint32_t process, tid;
 		uint64_t start_ns, duration_ns;
 	} call; /* the latest that was written */
 };
 
+/* Members of constant texts, up to two: rendered once, then copied. */
+static void put_texts(struct chrome *c, struct gt_rendered *texts, const char *const pairs[2][2])
+{
+	if (!texts->bytes) {
+		FILE *out = gt_memstream(&texts->bytes, &texts->size);
+		struct gt_json j;
+
+		gt_json_begin_members(&j, out);
+		for (int i = 0; i < 2 && pairs[i][0]; i++)
+			gt_json_text(&j, pairs[i][0], pairs[i][1]);
+		gt_json_finish(&j);
+		gt_memstream_close(out);
+	}
+	gt_json_members(&c->json, texts->bytes, texts->size);
+}
+
 /* Only damaged traces have times before the recording's start. */
+static void put_time(struct chrome *c, uint32_t pid, uint64_t time_ns)
+{
+	gt_json_uint(&c->json, "pid", pid);
+	gt_json_us(&c->json, "ts", time_ns > c->start_ns ? time_ns - c->start_ns : 0);
+}
+
 static void begin(struct chrome *c, const char *phase, const char *name, uint32_t pid,
 		  uint64_t time_ns)
 {
 	gt_json_line(&c->json, NULL);
 	gt_json_text(&c->json, "ph", phase);
 	gt_json_text(&c->json, "name", name);
-	gt_json_uint(&c->json, "pid", pid);
-	gt_json_us(&c->json, "ts", time_ns > c->start_ns ? time_ns - c->start_ns : 0);
+	put_time(c, pid, time_ns);
+}
+
+/* The same with a constant name; `head` is that of this phase and name. */
+static void begin_known(struct chrome *c, struct gt_rendered *head, const char *phase,
+			const char *name, uint32_t pid, uint64_t time_ns)
+{
+	const char *const pairs[2][2] = { { "ph", phase }, { "name", name } };
+
+	gt_json_line(&c->json, NULL);
+	put_texts(c, head, pairs);
+	put_time(c, pid, time_ns);
 }
 
 static void put_name(struct chrome *c, uint32_t pid, const char *name)
@@ -53,17 +102,36 @@ static void put_name(struct chrome *c, uint32_t pid, const char *name)
 	gt_json_end(&c->json);
 }
 
+static void put_api(struct chrome *c, uint16_t function)
+{
+	const uint8_t api = gt_functions[function].api;
+	const char *const pairs[2][2] = { { "cat", gt_api_keys[api] } };
+
+	put_texts(c, &c->apis[api], pairs);
+}
+
+static void put_function(struct chrome *c, uint16_t function)
+{
+	const char *const pairs[2][2] = { { "function", gt_function_names[function] } };
+
+	put_texts(c, &c->functions[function], pairs);
+}
+
 /* An end belongs to the begin of the same API, process, family, place and handle. */
 static void put_identity(struct chrome *c, const struct gt_entry *entry)
 {
 	enum gt_kind kind = gt_entry_kind(entry);
-	char id[64];
+	char id[2 * (GT_DIGITS_MAX + 1) + GT_FORMAT_MAX];
+	size_t at;
 
 	gt_json_uint(&c->json, "tid", entry->tid);
-	gt_json_text(&c->json, "cat", gt_api_keys[gt_functions[entry->function].api]);
+	put_api(c, entry->function);
 	gt_json_object(&c->json, "id2");
-	snprintf(id, sizeof id, "%u-%u-0x%" PRIx64, gt_kinds[kind].family, entry->place,
-		 entry->handle);
+	at = gt_digits_decimal(id, gt_kinds[kind].family);
+	id[at++] = '-';
+	at += gt_digits_decimal(id + at, entry->place);
+	id[at++] = '-';
+	gt_format_hex(id + at, entry->handle);
 	gt_json_text(&c->json, "local", id);
 	gt_json_end(&c->json);
 }
@@ -73,19 +141,32 @@ static uint32_t pid_of(const struct chrome *c, const struct gt_entry *entry)
 	return gt_recording_process(c->export->recording, entry->process)->pid;
 }
 
+static void render_place(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	char *place = stack ? gt_place_text(frames, stack, true) : gt_strdup("");
+	struct gt_json j;
+
+	gt_json_begin_members(&j, out);
+	if (*place)
+		gt_json_text(&j, "by", place);
+	gt_json_finish(&j);
+	free(place);
+}
+
 static void put_birth(struct chrome *c, const struct gt_entry *entry)
 {
-	const char *place = gt_place_texts_get(&c->places, entry->process, entry->stack);
+	const struct gt_rendered *place =
+		gt_stack_texts_get(&c->places, entry->process, entry->stack);
 	uint32_t phase = gt_ledger_phase(c->ledger, entry);
+	enum gt_kind kind = gt_entry_kind(entry);
 
-	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), c->now_ns);
+	begin_known(c, &c->births[kind], "b", gt_kinds[kind].name, pid_of(c, entry), c->now_ns);
 	put_identity(c, entry);
 	gt_json_object(&c->json, "args");
-	gt_json_text(&c->json, "function", gt_function_names[entry->function]);
+	put_function(c, entry->function);
 	gt_json_uint(&c->json, "bytes", gt_entry_bytes(entry));
 	gt_json_hex(&c->json, "handle", entry->handle);
-	if (*place)
-		gt_json_text(&c->json, "by", place);
+	gt_json_members(&c->json, place->bytes, place->size);
 	if (phase) {
 		char *text = gt_recording_phase_text(c->export->recording, phase);
 
@@ -100,7 +181,9 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 static void put_end(struct chrome *c, const struct gt_entry *entry, uint64_t time_ns,
 		    const char *fate)
 {
-	begin(c, "e", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), time_ns);
+	enum gt_kind kind = gt_entry_kind(entry);
+
+	begin_known(c, &c->ends[kind], "e", gt_kinds[kind].name, pid_of(c, entry), time_ns);
 	put_identity(c, entry);
 	if (fate) {
 		gt_json_object(&c->json, "args");
@@ -112,31 +195,28 @@ static void put_end(struct chrome *c, const struct gt_entry *entry, uint64_t tim
 	gt_json_end(&c->json);
 }
 
-static void put_counter(struct chrome *c, const char *name, const char *unit, uint64_t time_ns,
-			int64_t value)
+static void put_counter(struct chrome *c, enum counter counter, uint64_t time_ns, uint64_t value)
 {
-	begin(c, "C", name, 0, time_ns);
+	begin_known(c, &c->counters[counter], "C", counters[counter].name, 0, time_ns);
 	gt_json_object(&c->json, "args");
-	gt_json_int(&c->json, unit, value);
+	gt_json_int(&c->json, counters[counter].unit, (int64_t)value);
 	gt_json_end(&c->json);
 	gt_json_end(&c->json);
 }
 
-/* Of all processes together; only the counters that changed. */
+/* Only the counters that changed. */
 static void put_counters(struct chrome *c, uint64_t time_ns)
 {
 	const struct gt_ledger *l = c->ledger;
-	uint64_t objects = l->live.count - l->gone;
+	const uint64_t values[COUNTERS] = { [DEVICE] = l->device_bytes,
+					    [HOST] = l->host_bytes,
+					    [OBJECTS] = l->live.count - l->gone };
 
-	if (l->device_bytes != c->device_bytes)
-		put_counter(c, "device memory", "bytes", time_ns, (int64_t)l->device_bytes);
-	if (l->host_bytes != c->host_bytes)
-		put_counter(c, "host memory", "bytes", time_ns, (int64_t)l->host_bytes);
-	if (objects != c->objects)
-		put_counter(c, "resources alive", "count", time_ns, (int64_t)objects);
-	c->device_bytes = l->device_bytes;
-	c->host_bytes = l->host_bytes;
-	c->objects = objects;
+	for (int i = 0; i < COUNTERS; i++)
+		if (values[i] != c->values[i]) {
+			put_counter(c, (enum counter)i, time_ns, values[i]);
+			c->values[i] = values[i];
+		}
 }
 
 static void born(void *context, const struct gt_entry *entry, uint32_t slot)
@@ -194,7 +274,7 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 static void put_call(struct chrome *c, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_view v = { .recording = c->export->recording, .frames = c->export->frames };
-	const char *place = gt_place_texts_get(&c->places, process, event->stack);
+	const struct gt_rendered *place = gt_stack_texts_get(&c->places, process, event->stack);
 	char name[GT_KIND_TEXT];
 
 	if (c->call.process == process && c->call.tid == event->tid &&
@@ -208,11 +288,10 @@ static void put_call(struct chrome *c, const struct gt_event *event, uint32_t pr
 	      gt_recording_process(c->export->recording, process)->pid, event->start_ns);
 	gt_json_us(&c->json, "dur", event->duration_ns);
 	gt_json_uint(&c->json, "tid", event->tid);
-	gt_json_text(&c->json, "cat", gt_api_keys[gt_functions[event->function].api]);
-	if (*place || event->failed) {
+	put_api(c, event->function);
+	if (place->size || event->failed) {
 		gt_json_object(&c->json, "args");
-		if (*place)
-			gt_json_text(&c->json, "by", place);
+		gt_json_members(&c->json, place->bytes, place->size);
 		if (event->failed)
 			gt_json_int(&c->json, "result", event->result);
 		gt_json_end(&c->json);
@@ -274,10 +353,27 @@ static bool end_one(void *context, const struct gt_entry *entry)
 	return true;
 }
 
+static void free_list(struct gt_rendered *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(list[i].bytes);
+}
+
+static void free_texts(struct chrome *c)
+{
+	free_list(c->births, GT_KIND_COUNT);
+	free_list(c->ends, GT_KIND_COUNT);
+	free_list(c->apis, GT_API_COUNT);
+	free_list(c->functions, GT_FN_COUNT);
+	free_list(c->counters, COUNTERS);
+	gt_stack_texts_fini(&c->places);
+}
+
 void gt_export_chrome(const struct gt_export *e)
 {
 	struct gt_recording *r = e->recording;
-	struct chrome c = { .export = e, .places = { .frames = e->frames } };
+	struct chrome c = { .export = e,
+			    .places = { .frames = e->frames, .render = render_place } };
 	struct gt_live_observer observer = { .born = born, .ended = ended, .context = &c };
 	struct gt_ledger *l;
 
@@ -299,7 +395,7 @@ void gt_export_chrome(const struct gt_export *e)
 	gt_live_each(&l->live, end_one, &c);
 	gt_ledger_free(l);
 	free(c.ended_ns);
-	gt_place_texts_fini(&c.places);
+	free_texts(&c);
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
 		char *name = gt_process_name(gt_recording_process(r, i));

@@ -1,30 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* events.c - all events of a recording as rows or as JSON, one after the other. */
-#include <inttypes.h>
+/*
+ * events.c - all events of a recording as rows or as JSON, one after the other.
+ *
+ * A row is a few numbers and much text, and its text is that of many others: what depends on the
+ * function, the place, the phase or the stack is rendered once and copied into each row.
+ */
 #include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sink.h"
 #include "base/text.h"
 #include "export/export.h"
-#include "export/place_texts.h"
+#include "export/stack_texts.h"
+#include "replay/place.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
-enum { TEXTS_KEPT = 1024 };
-
 struct events {
 	const struct gt_recording *recording;
-	struct gt_frames *frames;
+	const struct form *form;
 	FILE *out;
-	struct gt_json json;
-	struct {
-		uint32_t stack; /* + 1; 0: free */
-		char *text;
-	} texts[TEXTS_KEPT]; /* stacks as CSV fields: the same come again and again */
-	struct gt_place_texts places;
-	uint32_t phase; /* the latest one, and its text; NULL: none yet */
-	char *phase_text;
+	struct gt_sink sink; /* of a table … */
+	struct gt_json json; /* … or else this */
+	uint64_t start_ns;
+	struct gt_rendered functions[GT_FN_COUNT];
+	struct gt_rendered *places;
+	size_t place_count;
+	struct gt_rendered phase; /* of the latest event that had one: they come in runs */
+	uint32_t phase_number;    /* 0: none yet */
+	struct gt_stack_texts stacks;
+};
+
+struct form {
+	char separator;       /* of a table's columns */
+	const char *line_end; /* of a table */
+	/* A value of the recording's own words; `key` is for JSON. */
+	void (*text)(FILE *out, const char *key, const char *text);
+	/* The columns from `function` to `kind`. */
+	void (*function)(FILE *out, const struct form *form, uint16_t function);
+	gt_stack_render_fn *stack; /* the columns `stack` and `where` */
+	void (*begin)(struct events *e);
+	void (*row)(struct events *e, const struct gt_event *event, uint32_t process);
+	void (*end)(struct events *e);
 };
 
 static const char *outcome(const struct gt_event *event)
@@ -39,73 +57,186 @@ static bool creates(const struct gt_event *event)
 
 static int64_t relative_ns(const struct events *e, uint64_t time_ns)
 {
-	return (int64_t)(time_ns - gt_recording_start_ns(e->recording));
+	return (int64_t)(time_ns - e->start_ns);
 }
 
-/* Empty if unknown. */
-static void put_result(FILE *out, const struct gt_event *event)
+static uint32_t pid_of(const struct events *e, uint32_t process)
 {
-	if (gt_event_has_result(event))
-		fprintf(out, "%" PRId32, event->result);
+	return gt_recording_process(e->recording, process)->pid;
 }
 
-/* When its call began and how long it took; "" if unknown. */
-static void put_call(const struct events *e, const struct gt_event *event, char separator)
-{
-	if (event->duration_ns)
-		fprintf(e->out, "%" PRId64 "%c%" PRIu64, relative_ns(e, event->start_ns), separator,
-			event->duration_ns);
-	else
-		putc(separator, e->out);
-}
+/* What rows have in common. */
 
-/* "" for none. Events come in runs of one phase. */
-static const char *phase_text(struct events *e, uint32_t phase)
+static const struct gt_rendered *function_of(struct events *e, uint16_t function)
 {
-	if (!phase)
-		return "";
-	if (phase != e->phase) {
-		free(e->phase_text);
-		e->phase_text = gt_recording_phase_text(e->recording, phase);
-		e->phase = phase;
+	struct gt_rendered *r = &e->functions[function];
+
+	if (!r->bytes) {
+		FILE *out = gt_memstream(&r->bytes, &r->size);
+
+		e->form->function(out, e->form, function);
+		gt_memstream_close(out);
 	}
-	return e->phase_text;
+	return r;
 }
 
-static void tsv_begin(struct events *e)
+static const struct gt_rendered *place_of(struct events *e, uint16_t place)
 {
-	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
-	      "\tresult\tstack\twhere\tphase\tstart_ns\tduration_ns\n",
-	      e->out);
+	struct gt_rendered *r;
+
+	GT_REACH(e->places, e->place_count, place);
+	r = &e->places[place];
+	if (!r->bytes) {
+		FILE *out = gt_memstream(&r->bytes, &r->size);
+
+		e->form->text(out, "place", gt_recording_place(e->recording, place));
+		gt_memstream_close(out);
+	}
+	return r;
 }
 
-static void tsv_row(struct events *e, const struct gt_event *event, uint32_t process)
+/* `phase` is not 0. */
+static const struct gt_rendered *phase_of(struct events *e, uint32_t phase)
 {
-	const struct gt_function *fn = &gt_functions[event->function];
+	if (phase != e->phase_number) {
+		char *text = gt_recording_phase_text(e->recording, phase);
+		FILE *out;
 
-	fprintf(e->out, "%" PRId64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t0x%" PRIx64 "\t",
-		relative_ns(e, event->time_ns), gt_recording_process(e->recording, process)->pid,
-		event->tid, gt_function_names[event->function], gt_effect_names[fn->effect],
-		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
+		free(e->phase.bytes);
+		out = gt_memstream(&e->phase.bytes, &e->phase.size);
+		e->form->text(out, "phase", text);
+		gt_memstream_close(out);
+		free(text);
+		e->phase_number = phase;
+	}
+	return &e->phase;
+}
+
+/* Tables. */
+
+static void table_begin(struct events *e)
+{
+	static const char *const columns[] = {
+		"time_ns", "pid",    "tid",   "function", "effect",   "api",
+		"kind",    "handle", "bytes", "owner",    "place",    "outcome",
+		"result",  "stack",  "where", "phase",    "start_ns", "duration_ns",
+	};
+
+	gt_sink_init(&e->sink, e->out);
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		if (i)
+			gt_sink_char(&e->sink, e->form->separator);
+		gt_sink_text(&e->sink, columns[i]);
+	}
+	gt_sink_text(&e->sink, e->form->line_end);
+}
+
+static void table_end(struct events *e)
+{
+	gt_sink_fini(&e->sink);
+}
+
+/* gputrack's own words need no quotes. */
+static void table_function(FILE *out, const struct form *form, uint16_t function)
+{
+	const struct gt_function *fn = &gt_functions[function];
+	const char between = form->separator;
+
+	fprintf(out, "%s%c%s%c%s%c%s", gt_function_names[function], between,
+		gt_effect_names[fn->effect], between, gt_api_keys[fn->api], between,
+		gt_kinds[fn->kind].name);
+}
+
+static void copy(struct gt_sink *s, const struct gt_rendered *text)
+{
+	gt_sink_put(s, text->bytes, text->size);
+}
+
+/* Columns of unknown values are empty. */
+static void table_row(struct events *e, const struct gt_event *event, uint32_t process)
+{
+	struct gt_sink *s = &e->sink;
+	const char between = e->form->separator;
+
+	gt_sink_int(s, relative_ns(e, event->time_ns));
+	gt_sink_char(s, between);
+	gt_sink_uint(s, pid_of(e, process));
+	gt_sink_char(s, between);
+	gt_sink_uint(s, event->tid);
+	gt_sink_char(s, between);
+	copy(s, function_of(e, event->function));
+	gt_sink_char(s, between);
+	gt_sink_hex(s, event->handle);
+	gt_sink_char(s, between);
 	if (creates(event))
-		fprintf(e->out, "%" PRIu64, event->size);
-	putc('\t', e->out);
+		gt_sink_uint(s, event->size);
+	gt_sink_char(s, between);
 	if (event->owner && creates(event))
-		fprintf(e->out, "0x%" PRIx64, event->owner);
-	putc('\t', e->out);
-	gt_tsv_put(e->out, gt_recording_place(e->recording, event->place));
-	fprintf(e->out, "\t%s\t", outcome(event));
-	put_result(e->out, event);
-	putc('\t', e->out);
-	gt_stack_tsv(e->out, e->frames, event->stack);
-	putc('\t', e->out);
-	gt_tsv_put(e->out, gt_place_texts_get(&e->places, process, event->stack));
-	putc('\t', e->out);
-	gt_tsv_put(e->out, phase_text(e, event->phase));
-	putc('\t', e->out);
-	put_call(e, event, '\t');
-	putc('\n', e->out);
+		gt_sink_hex(s, event->owner);
+	gt_sink_char(s, between);
+	copy(s, place_of(e, event->place));
+	gt_sink_char(s, between);
+	gt_sink_text(s, outcome(event));
+	gt_sink_char(s, between);
+	if (gt_event_has_result(event))
+		gt_sink_int(s, event->result);
+	gt_sink_char(s, between);
+	copy(s, gt_stack_texts_get(&e->stacks, process, event->stack));
+	gt_sink_char(s, between);
+	if (event->phase)
+		copy(s, phase_of(e, event->phase));
+	gt_sink_char(s, between);
+	if (event->duration_ns)
+		gt_sink_int(s, relative_ns(e, event->start_ns));
+	gt_sink_char(s, between);
+	if (event->duration_ns)
+		gt_sink_uint(s, event->duration_ns);
+	gt_sink_text(s, e->form->line_end);
 }
+
+/* TSV. */
+
+static void tsv_text(FILE *out, const char *key, const char *text)
+{
+	(void)key;
+	gt_tsv_put(out, text);
+}
+
+static void tsv_stack(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	char *place = stack ? gt_place_text(frames, stack, true) : gt_strdup("");
+
+	gt_stack_tsv(out, frames, stack);
+	putc('\t', out);
+	gt_tsv_put(out, place);
+	free(place);
+}
+
+/* CSV. */
+
+static void csv_text(FILE *out, const char *key, const char *text)
+{
+	(void)key;
+	gt_csv_put_safe(out, text);
+}
+
+static void csv_stack(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	char *place = stack ? gt_place_text(frames, stack, true) : gt_strdup("");
+	char *words = NULL;
+	size_t size;
+	FILE *made = gt_memstream(&words, &size);
+
+	gt_stack_tsv(made, frames, stack);
+	gt_memstream_close(made);
+	gt_csv_put_safe(out, words);
+	putc(',', out);
+	gt_csv_put_safe(out, place);
+	free(words);
+	free(place);
+}
+
+/* JSON. */
 
 /* One object a line, so that tools that read lines can, within one valid document. */
 static void json_begin(struct events *e)
@@ -115,36 +246,76 @@ static void json_begin(struct events *e)
 	gt_json_array(&e->json, "events");
 }
 
+static void json_end(struct events *e)
+{
+	gt_json_finish(&e->json);
+}
+
+static void json_text(FILE *out, const char *key, const char *text)
+{
+	struct gt_json j;
+
+	gt_json_begin_members(&j, out);
+	gt_json_text(&j, key, text);
+	gt_json_finish(&j);
+}
+
+static void json_function(FILE *out, const struct form *form, uint16_t function)
+{
+	const struct gt_function *fn = &gt_functions[function];
+	struct gt_json j;
+
+	(void)form;
+	gt_json_begin_members(&j, out);
+	gt_json_text(&j, "function", gt_function_names[function]);
+	gt_json_text(&j, "effect", gt_effect_names[fn->effect]);
+	gt_json_text(&j, "api", gt_api_keys[fn->api]);
+	gt_json_text(&j, "kind", gt_kinds[fn->kind].name);
+	gt_json_finish(&j);
+}
+
+static void json_stack(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	char *place = stack ? gt_place_text(frames, stack, true) : NULL;
+	struct gt_json j;
+
+	gt_json_begin_members(&j, out);
+	gt_stack_json(&j, "stack", frames, stack);
+	if (place)
+		gt_json_text(&j, "where", place);
+	gt_json_finish(&j);
+	free(place);
+}
+
+static void add(struct gt_json *j, const struct gt_rendered *members)
+{
+	gt_json_members(j, members->bytes, members->size);
+}
+
 static void json_row(struct events *e, const struct gt_event *event, uint32_t process)
 {
-	const struct gt_function *fn = &gt_functions[event->function];
 	struct gt_json *j = &e->json;
 
 	gt_json_line(j, NULL);
 	gt_json_int(j, "time_ns", relative_ns(e, event->time_ns));
-	gt_json_uint(j, "pid", gt_recording_process(e->recording, process)->pid);
+	gt_json_uint(j, "pid", pid_of(e, process));
 	gt_json_uint(j, "tid", event->tid);
-	gt_json_text(j, "function", gt_function_names[event->function]);
-	gt_json_text(j, "effect", gt_effect_names[fn->effect]);
-	gt_json_text(j, "api", gt_api_keys[fn->api]);
-	gt_json_text(j, "kind", gt_kinds[fn->kind].name);
+	add(j, function_of(e, event->function));
 	gt_json_hex(j, "handle", event->handle);
 	if (creates(event)) {
 		gt_json_uint(j, "bytes", event->size);
 		if (event->owner)
 			gt_json_hex(j, "owner", event->owner);
-		gt_json_text(j, "place", gt_recording_place(e->recording, event->place));
+		add(j, place_of(e, event->place));
 	}
 	gt_json_text(j, "outcome", outcome(event));
 	if (gt_event_has_result(event))
 		gt_json_int(j, "result", event->result);
 	else
 		gt_json_null(j, "result");
-	gt_stack_json(j, "stack", e->frames, event->stack);
-	if (event->stack)
-		gt_json_text(j, "where", gt_place_texts_get(&e->places, process, event->stack));
+	add(j, gt_stack_texts_get(&e->stacks, process, event->stack));
 	if (event->phase)
-		gt_json_text(j, "phase", phase_text(e, event->phase));
+		add(j, phase_of(e, event->phase));
 	if (event->duration_ns) {
 		gt_json_int(j, "start_ns", relative_ns(e, event->start_ns));
 		gt_json_uint(j, "duration_ns", event->duration_ns);
@@ -152,122 +323,64 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 	gt_json_end(j);
 }
 
-static void json_end(struct events *e)
-{
-	gt_json_finish(&e->json);
-}
-
-static void csv_begin(struct events *e)
-{
-	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
-	      "stack,where,phase,start_ns,duration_ns\r\n",
-	      e->out);
-}
-
-/* The stack as a field, from where it was made last. */
-static const char *csv_stack(struct events *e, uint32_t stack)
-{
-	char *words = NULL, *field = NULL;
-	size_t size, slot = stack % TEXTS_KEPT;
-	FILE *out;
-
-	if (e->texts[slot].stack == stack + 1)
-		return e->texts[slot].text;
-	out = gt_memstream(&words, &size);
-	gt_stack_tsv(out, e->frames, stack);
-	gt_memstream_close(out);
-	out = gt_memstream(&field, &size);
-	gt_csv_put_safe(out, words);
-	gt_memstream_close(out);
-	free(words);
-	free(e->texts[slot].text);
-	e->texts[slot].text = field;
-	e->texts[slot].stack = stack + 1;
-	return field;
-}
-
-static void csv_end(struct events *e)
-{
-	for (size_t i = 0; i < TEXTS_KEPT; i++)
-		free(e->texts[i].text);
-}
-
-/* Numbers and gputrack's own words need no quotes; foreign text does. */
-static void csv_row(struct events *e, const struct gt_event *event, uint32_t process)
-{
-	const struct gt_function *fn = &gt_functions[event->function];
-
-	fprintf(e->out, "%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s,%s,0x%" PRIx64 ",",
-		relative_ns(e, event->time_ns), gt_recording_process(e->recording, process)->pid,
-		event->tid, gt_function_names[event->function], gt_effect_names[fn->effect],
-		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
-	if (creates(event))
-		fprintf(e->out, "%" PRIu64, event->size);
-	putc(',', e->out);
-	if (event->owner && creates(event))
-		fprintf(e->out, "0x%" PRIx64, event->owner);
-	putc(',', e->out);
-	gt_csv_put_safe(e->out, gt_recording_place(e->recording, event->place));
-	fprintf(e->out, ",%s,", outcome(event));
-	put_result(e->out, event);
-	putc(',', e->out);
-	fputs(csv_stack(e, event->stack), e->out);
-	putc(',', e->out);
-	gt_csv_put_safe(e->out, gt_place_texts_get(&e->places, process, event->stack));
-	putc(',', e->out);
-	gt_csv_put_safe(e->out, phase_text(e, event->phase));
-	putc(',', e->out);
-	put_call(e, event, ',');
-	fputs("\r\n", e->out);
-}
-
-/* The start, each event and the end in each format. */
-struct form {
-	void (*begin)(struct events *e);
-	void (*row)(struct events *e, const struct gt_event *event, uint32_t process);
-	void (*end)(struct events *e);
-};
-
-struct writing {
-	struct events events;
-	const struct form *form;
-};
-
 static bool write_row(void *context, const struct gt_event *event, uint32_t process)
 {
-	struct writing *w = context;
+	struct events *e = context;
 
-	w->form->row(&w->events, event, process);
-	return !ferror(w->events.out);
+	e->form->row(e, event, process);
+	return !ferror(e->out);
 }
 
-static void write_all(const struct gt_export *e, const struct form *form)
+static void write_all(const struct gt_export *export, const struct form *form)
 {
-	struct writing w = { .events = { .recording = e->recording,
-					 .frames = e->frames,
-					 .out = e->out,
-					 .places = { .frames = e->frames } },
-			     .form = form };
+	struct events e = { .recording = export->recording,
+			    .form = form,
+			    .out = export->out,
+			    .start_ns = gt_recording_start_ns(export->recording),
+			    .stacks = { .frames = export->frames, .render = form->stack } };
 
-	form->begin(&w.events);
-	gt_replay_events(e->recording, write_row, &w, e->tick);
-	if (form->end)
-		form->end(&w.events);
-	gt_place_texts_fini(&w.events.places);
-	free(w.events.phase_text);
+	form->begin(&e);
+	gt_replay_events(export->recording, write_row, &e, export->tick);
+	form->end(&e);
+	for (size_t i = 0; i < GT_FN_COUNT; i++)
+		free(e.functions[i].bytes);
+	for (size_t i = 0; i < e.place_count; i++)
+		free(e.places[i].bytes);
+	free(e.places);
+	free(e.phase.bytes);
+	gt_stack_texts_fini(&e.stacks);
 }
 
 void gt_export_tsv(const struct gt_export *e)
 {
-	write_all(e, &(struct form){ tsv_begin, tsv_row, NULL });
-}
-
-void gt_export_json(const struct gt_export *e)
-{
-	write_all(e, &(struct form){ json_begin, json_row, json_end });
+	write_all(e, &(struct form){ .separator = '\t',
+				     .line_end = "\n",
+				     .text = tsv_text,
+				     .function = table_function,
+				     .stack = tsv_stack,
+				     .begin = table_begin,
+				     .row = table_row,
+				     .end = table_end });
 }
 
 void gt_export_csv(const struct gt_export *e)
 {
-	write_all(e, &(struct form){ csv_begin, csv_row, csv_end });
+	write_all(e, &(struct form){ .separator = ',',
+				     .line_end = "\r\n",
+				     .text = csv_text,
+				     .function = table_function,
+				     .stack = csv_stack,
+				     .begin = table_begin,
+				     .row = table_row,
+				     .end = table_end });
+}
+
+void gt_export_json(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ .text = json_text,
+				     .function = json_function,
+				     .stack = json_stack,
+				     .begin = json_begin,
+				     .row = json_row,
+				     .end = json_end });
 }

@@ -35,19 +35,23 @@ enum {
 
 static void op(struct gt_pickle_writer *w, int opcode)
 {
-	putc_unlocked(opcode, w->out);
+	gt_sink_char(&w->sink, (char)opcode);
 }
 
 /* The low `bytes` bytes of a number, the lowest first. */
 static void low(struct gt_pickle_writer *w, uint64_t value, unsigned bytes)
 {
-	for (; bytes; bytes--, value >>= 8)
-		putc_unlocked((int)(value & 0xff), w->out);
+	char *at = gt_sink_at(&w->sink);
+
+	for (unsigned i = 0; i < bytes; i++, value >>= 8)
+		at[i] = (char)(value & 0xff);
+	gt_sink_took(&w->sink, bytes);
 }
 
 void gt_pickle_begin(struct gt_pickle_writer *w, FILE *out)
 {
-	*w = (struct gt_pickle_writer){ .out = out, .texts = gt_intern_new() };
+	*w = (struct gt_pickle_writer){ .texts = gt_intern_new() };
+	gt_sink_init(&w->sink, out);
 	op(w, PROTO);
 	op(w, 2);
 }
@@ -55,6 +59,7 @@ void gt_pickle_begin(struct gt_pickle_writer *w, FILE *out)
 void gt_pickle_end(struct gt_pickle_writer *w)
 {
 	op(w, STOP);
+	gt_sink_fini(&w->sink);
 	gt_intern_free(w->texts);
 	free(w->text_numbers);
 }
@@ -85,22 +90,23 @@ static void text_value(struct gt_pickle_writer *w, const char *text)
 	valid = gt_utf8_repair(text);
 	op(w, BINUNICODE);
 	low(w, strlen(valid), 4);
-	fputs_unlocked(valid, w->out);
+	gt_sink_text(&w->sink, valid);
 	free(valid);
 	w->text_numbers[number] = gt_pickle_number(w) + 1;
 }
 
-static void key_value(struct gt_pickle_writer *w, const char *key)
+static void word_value(struct gt_pickle_writer *w, const char *word)
 {
-	size_t slot = gt_mix64((uintptr_t)key) % GT_PICKLE_KEPT;
+	size_t slot = gt_mix64((uintptr_t)word) % GT_PICKLE_KEPT;
 
-	if (w->keys[slot].key == key) {
-		refer(w, w->keys[slot].number);
+	if (w->words[slot].word == word) {
+		refer(w, w->words[slot].number);
 		return;
 	}
-	text_value(w, key);
-	w->keys[slot].key = key;
-	w->keys[slot].number = w->text_numbers[gt_intern_find(w->texts, key, strlen(key) + 1)] - 1;
+	text_value(w, word);
+	w->words[slot].word = word;
+	w->words[slot].number =
+		w->text_numbers[gt_intern_find(w->texts, word, strlen(word) + 1)] - 1;
 }
 
 /* Begins an element; a batch is closed when it is full, so that no reader needs a long stack. */
@@ -118,7 +124,7 @@ static void element(struct gt_pickle_writer *w, const char *key)
 	if (!(*count)++)
 		op(w, MARK);
 	if (key)
-		key_value(w, key);
+		word_value(w, key);
 }
 
 static void open_new(struct gt_pickle_writer *w, const char *key, int opcode, char close)
@@ -176,6 +182,12 @@ void gt_pickle_put_text(struct gt_pickle_writer *w, const char *key, const char 
 {
 	element(w, key);
 	text_value(w, text);
+}
+
+void gt_pickle_put_word(struct gt_pickle_writer *w, const char *key, const char *word)
+{
+	element(w, key);
+	word_value(w, word);
 }
 
 void gt_pickle_put_bool(struct gt_pickle_writer *w, const char *key, bool value)

@@ -11,19 +11,20 @@
 #include <stdio.h>
 
 #include "base/containers.h"
+#include "base/sink.h"
 
 enum { GT_PICKLE_DEPTH = 8, GT_PICKLE_BATCH = 1000, GT_PICKLE_KEPT = 64 };
 
 struct gt_pickle_writer {
-	FILE *out;
+	struct gt_sink sink;
 	struct gt_intern *texts;
 	uint32_t *text_numbers; /* by number in `texts`: + 1; 0: not written */
 	size_t text_room;
 	uint32_t next; /* the next object's number */
 	struct {
-		const char *key;
+		const char *word;
 		uint32_t number;
-	} keys[GT_PICKLE_KEPT]; /* by address: each entry has the same keys */
+	} words[GT_PICKLE_KEPT]; /* constants by address: each entry has the same keys */
 	unsigned depth;
 	struct {
 		char close;     /* the opcode that takes its elements */
@@ -41,6 +42,8 @@ void gt_pickle_put_list(struct gt_pickle_writer *w, const char *key);
 void gt_pickle_close(struct gt_pickle_writer *w);
 void gt_pickle_put_int(struct gt_pickle_writer *w, const char *key, int64_t value);
 void gt_pickle_put_text(struct gt_pickle_writer *w, const char *key, const char *text);
+/* The same for a constant. */
+void gt_pickle_put_word(struct gt_pickle_writer *w, const char *key, const char *word);
 void gt_pickle_put_bool(struct gt_pickle_writer *w, const char *key, bool value);
 void gt_pickle_put_real(struct gt_pickle_writer *w, const char *key, double value);
 /* Two integers as a tuple. */

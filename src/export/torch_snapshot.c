@@ -120,7 +120,7 @@ static void put_block(struct snapshot *s, const struct block *b)
 	gt_pickle_put_int(w, "address", (int64_t)b->address);
 	gt_pickle_put_int(w, "size", (int64_t)b->size);
 	gt_pickle_put_int(w, "requested_size", (int64_t)b->requested);
-	gt_pickle_put_text(w, "state", b->is_used ? "active_allocated" : "inactive");
+	gt_pickle_put_word(w, "state", b->is_used ? "active_allocated" : "inactive");
 	put_stack(s, b->stack);
 	if (s->is_old && b->is_used) {
 		gt_pickle_put_list(w, "history");
@@ -236,7 +236,7 @@ static void put_segment(struct snapshot *s, const struct extent *x)
 
 static void put_segments(struct snapshot *s)
 {
-	for (size_t i = 0; i < s->history.rest_count && !ferror(s->pickle.out);) {
+	for (size_t i = 0; i < s->history.rest_count && !ferror(s->pickle.sink.out);) {
 		struct extent x = extent_at(&s->history, i);
 
 		put_segment(s, &x);
@@ -253,7 +253,7 @@ static void put_entry(struct snapshot *s, const char *action, const struct gt_po
 	uint64_t ns = e->time_ns > s->start_ns ? e->time_ns - s->start_ns : 0;
 
 	gt_pickle_put_dict(w, NULL);
-	gt_pickle_put_text(w, "action", action);
+	gt_pickle_put_word(w, "action", action);
 	gt_pickle_put_int(w, e->type == GT_POOL_SHORTAGE ? "device_free" : "addr",
 			  (int64_t)e->address);
 	gt_pickle_put_int(w, "size", (int64_t)e->size);

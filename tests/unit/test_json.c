@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -85,6 +86,43 @@ static void a_one_line_container_keeps_its_members_on_one_line(void **state)
 			    "\t],\n\t\"after\": 1\n}\n");
 }
 
+static void members_are_rendered_apart_and_put_into_a_line(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d), part;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)state;
+	gt_json_begin_members(&part, file);
+	gt_json_array(&part, "stack");
+	for (int i = 0; i < 2; i++) {
+		gt_json_line(&part, NULL);
+		gt_json_text(&part, "name", "<a>");
+		gt_json_end(&part);
+	}
+	gt_json_end(&part);
+	gt_json_us(&part, "us", 1000007);
+	gt_json_finish(&part);
+	fclose(file);
+	assert_string_equal(text, "\"stack\": [{\"name\": \"<a>\"}, {\"name\": \"<a>\"}], "
+				  "\"us\": 1000.007");
+	gt_json_line(j, "first");
+	gt_json_members(j, text, size);
+	gt_json_uint(j, "after", 1);
+	gt_json_end(j);
+	gt_json_line(j, "last");
+	gt_json_uint(j, "before", 1);
+	gt_json_members(j, text, size);
+	gt_json_members(j, text, 0);
+	assert_document(&d,
+			"{\n\t\"first\": {\"stack\": [{\"name\": \"<a>\"}, {\"name\": \"<a>\"}], "
+			"\"us\": 1000.007, \"after\": 1},\n\t\"last\": {\"before\": 1, \"stack\": "
+			"[{\"name\": \"<a>\"}, {\"name\": \"<a>\"}], \"us\": 1000.007}\n}\n");
+	free(text);
+}
+
 static void any_bytes_become_valid_strings(void **state)
 {
 	struct document d;
@@ -107,6 +145,38 @@ static void any_bytes_become_valid_strings(void **state)
 			    "\t\"bad\": \"\uFFFDa\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc\uFFFD\uFFFD\",\n"
 			    "\t\"tricky\": \"\\u009b\\u202e\",\n"
 			    "\t\"key \\\"x\\\"\": null\n}\n");
+}
+
+/* Short texts, long ones, and those that are neither, with and without what has to be escaped. */
+static void texts_of_any_length_are_written_whole(void **state)
+{
+	char text[200], expected[300];
+
+	(void)state;
+	for (size_t length = 0; length < sizeof text; length++)
+		for (int is_plain = 0; is_plain < 2; is_plain++) {
+			struct document d;
+			struct gt_json *j = open_document(&d);
+			bool has_quote = length && !is_plain;
+
+			memset(text, 'x', length);
+			text[length] = '\0';
+			if (has_quote)
+				text[length - 1] = '"';
+			gt_json_text(j, text, text);
+			snprintf(expected, sizeof expected, "%.*s%s", (int)(length - has_quote),
+				 text, has_quote ? "\\\"" : "");
+			gt_json_finish(&d.json);
+			fclose(d.file);
+			assert_int_equal(d.size, 2 * strlen(expected) + 12);
+			assert_memory_equal(d.text, "{\n\t\"", 4);
+			assert_memory_equal(d.text + 4, expected, strlen(expected));
+			assert_memory_equal(d.text + 4 + strlen(expected), "\": \"", 4);
+			assert_memory_equal(d.text + 8 + strlen(expected), expected,
+					    strlen(expected));
+			assert_string_equal(d.text + 8 + 2 * strlen(expected), "\"\n}\n");
+			free(d.text);
+		}
 }
 
 static void text_in_html_cannot_close_its_element(void **state)
@@ -143,7 +213,9 @@ int main(void)
 		cmocka_unit_test(an_empty_document_is_an_object),
 		cmocka_unit_test(values_are_separated_and_indented),
 		cmocka_unit_test(a_one_line_container_keeps_its_members_on_one_line),
+		cmocka_unit_test(members_are_rendered_apart_and_put_into_a_line),
 		cmocka_unit_test(any_bytes_become_valid_strings),
+		cmocka_unit_test(texts_of_any_length_are_written_whole),
 		cmocka_unit_test(text_in_html_cannot_close_its_element),
 		cmocka_unit_test(bytes_are_encoded_as_base64),
 	};
