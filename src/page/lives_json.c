@@ -46,16 +46,40 @@ static int by_site(const void *a, const void *b, void *lives)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static int by_step(const void *a, const void *b, void *ranks)
-{
-	const struct gt_page_cell *x = a, *y = b;
-	const uint32_t *rank = ranks;
+/* What cells are sorted by, the least first. */
+enum key { ENDED, BORN, RANK };
 
-	if (x->origin != y->origin)
-		return rank[x->origin] < rank[y->origin] ? -1 : 1;
-	if (x->born != y->born)
-		return x->born < y->born ? -1 : 1;
-	return (x->ended > y->ended) - (x->ended < y->ended);
+static inline size_t key_of(const struct gt_page_cell *c, enum key key, const uint32_t *ranks)
+{
+	return key == ENDED ? c->ended : key == BORN ? c->born : ranks[c->origin];
+}
+
+/* Into `out`; cells with equal keys stay in their order. */
+static inline void sort_by(const struct gt_page_cell *cells, size_t count, enum key key,
+			   const struct sorted *s, struct gt_page_cell *out)
+{
+	size_t keys = key == RANK ? s->origin_count : GT_PAGE_NEVER + 1;
+	size_t *next = gt_alloc((keys + 1) * sizeof *next);
+
+	for (size_t i = 0; i < count; i++)
+		next[key_of(&cells[i], key, s->ranks) + 1]++;
+	for (size_t i = 0; i < keys; i++)
+		next[i + 1] += next[i];
+	for (size_t i = 0; i < count; i++)
+		out[next[key_of(&cells[i], key, s->ranks)]++] = cells[i];
+	free(next);
+}
+
+/* By origin, step of birth and step of end, in linear time: there are half a million cells. */
+static void sort_cells(const struct sorted *s, struct gt_page_lives *l)
+{
+	struct gt_page_cell *spare = gt_realloc(NULL, (l->cell_count + 1) * sizeof *spare);
+
+	sort_by(l->cells, l->cell_count, ENDED, s, spare);
+	sort_by(spare, l->cell_count, BORN, s, l->cells);
+	sort_by(l->cells, l->cell_count, RANK, s, spare);
+	free(l->cells);
+	l->cells = spare;
 }
 
 static void sorted_init(struct sorted *s, struct gt_page_lives *l)
@@ -72,7 +96,7 @@ static void sorted_init(struct sorted *s, struct gt_page_lives *l)
 	for (size_t i = 0; i < count; i++)
 		s->ranks[s->origins[i]] = (uint32_t)i;
 	gt_page_lives_list(l);
-	qsort_r(l->cells, l->cell_count, sizeof *l->cells, by_step, s->ranks);
+	sort_cells(s, l);
 	for (size_t i = 0; i < l->cell_count; i++)
 		s->counts[s->ranks[l->cells[i].origin]]++;
 	s->cells = l->cells;
@@ -121,12 +145,13 @@ static uint64_t cell_value(const struct sorted *s, size_t i, int column)
 	}
 }
 
-/* The matrix as compressed bytes, which the caller frees. */
-static uint8_t *encode(const struct sorted *s, size_t *size)
+/* The matrix as compressed bytes, which the caller frees; NULL if they are more than `most`. */
+static uint8_t *encode(const struct sorted *s, size_t most, size_t *size)
 {
 	size_t words = s->origin_count * ORIGIN_COLUMNS + s->cell_count * CELL_COLUMNS;
 	uint8_t *bytes = gt_alloc(words * GT_VARINT_MAX + 1), *at = bytes, *packed;
 	uLongf packed_size;
+	int result;
 
 	for (int column = 0; column < ORIGIN_COLUMNS; column++)
 		for (size_t i = 0; i < s->origin_count; i++)
@@ -135,12 +160,18 @@ static uint8_t *encode(const struct sorted *s, size_t *size)
 		for (size_t i = 0; i < s->cell_count; i++)
 			at = gt_put_varint(at, cell_value(s, i, column));
 	packed_size = compressBound((uLong)(at - bytes));
+	if (packed_size > most)
+		packed_size = most;
 	packed = gt_alloc(packed_size);
-	if (compress2(packed, &packed_size, bytes, (uLong)(at - bytes), Z_DEFAULT_COMPRESSION))
-		packed = gt_memory_check(NULL);
+	result = compress2(packed, &packed_size, bytes, (uLong)(at - bytes), Z_DEFAULT_COMPRESSION);
+	if (result == Z_MEM_ERROR)
+		gt_memory_check(NULL);
 	free(bytes);
 	*size = packed_size;
-	return packed;
+	if (!result)
+		return packed;
+	free(packed);
+	return NULL;
 }
 
 static void give_numbers(const void *context, struct gt_life_origin *o)
@@ -173,11 +204,13 @@ void gt_page_lives_json(struct gt_json *j, struct gt_page_lives *l,
 	l->is_numbered = true;
 	for (;;) {
 		sorted_init(&s, l);
-		packed = encode(&s, &size);
-		if (size <= bytes_max || !gt_page_lives_coarsen(l))
+		packed = encode(&s, bytes_max, &size);
+		if (packed)
 			break;
-		free(packed);
 		sorted_fini(&s);
+		/* no fewer cells: however many bytes they take */
+		if (!gt_page_lives_coarsen(l))
+			bytes_max = SIZE_MAX;
 	}
 	gt_json_object(j, "lives");
 	gt_json_uint(j, "shift", l->shift);

@@ -37,8 +37,14 @@ struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r)
 	for (int pass = 0; pass < 2; pass++)
 		for (int k = 0; k < GT_KIND_COUNT; k++)
 			if (gt_kind_has_bytes((enum gt_kind)k) &&
-			    gt_kind_on_device((enum gt_kind)k) == !pass)
+			    gt_kind_on_device((enum gt_kind)k) == !pass) {
+				h->layer_of[k] = h->layer_count;
 				h->layers[h->layer_count++] = (uint8_t)k;
+				h->device_layers += !pass;
+			}
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		if (!gt_kind_has_bytes((enum gt_kind)k))
+			h->layer_of[k] = h->layer_count;
 	for (int k = 0; k < GT_KIND_COUNT; k++) {
 		int next = (k + 1) % GT_KIND_COUNT;
 
@@ -62,54 +68,78 @@ void gt_alive_over_time_free(struct gt_alive_over_time *h)
 	free(h);
 }
 
-/* Resources left by ended processes are not alive, though the ledger keeps them as leaks. */
-static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
-		      double time_s)
+/*
+ * Adds what has changed in the tallies of APIs from `api` up to `end`. Resources left by ended
+ * processes are not alive, though the ledger keeps them as leaks.
+ */
+static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind, int api,
+		      int end, double time_s)
 {
-	uint64_t live = 0, bytes = 0;
-	double count;
+	uint64_t live = h->live[kind], bytes = h->kind_bytes[kind];
+	double count = 0;
 
-	for (int api = 0; api < GT_API_COUNT; api++) {
+	for (; api < end; api++) {
 		const struct gt_tally *tally = &l->tally[api][kind];
+		uint64_t live_now = tally->live - tally->gone;
+		uint64_t bytes_now = tally->bytes_live - tally->bytes_gone;
 
-		live += tally->live - tally->gone;
-		bytes += tally->bytes_live - tally->bytes_gone;
+		live += live_now - h->known[api][kind].live;
+		bytes += bytes_now - h->known[api][kind].bytes;
+		h->known[api][kind].live = live_now;
+		h->known[api][kind].bytes = bytes_now;
 	}
-	h->kind_bytes[kind] = bytes;
+	if (bytes != h->kind_bytes[kind]) {
+		h->kind_bytes[kind] = bytes;
+		h->layer_bytes[h->layer_of[kind]] = (double)bytes;
+		if (h->layer_of[kind] < h->first_changed)
+			h->first_changed = h->layer_of[kind];
+	}
 	if (live == h->live[kind])
 		return;
 	h->live[kind] = live;
 	if (h->live[kind] > h->most[kind])
 		h->most[kind] = h->live[kind];
-	count = 0;
 	if (!h->objects[kind].count)
 		gt_trail_add(&h->objects[kind], 0, &count);
 	count = (double)h->live[kind];
 	gt_trail_add(&h->objects[kind], time_s, &count);
 }
 
+static bool has_changed(const struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
+			int api)
+{
+	const struct gt_tally *tally = &l->tally[api][kind];
+
+	return tally->live - tally->gone != h->known[api][kind].live ||
+	       tally->bytes_live - tally->bytes_gone != h->known[api][kind].bytes;
+}
+
 static void add_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
 {
-	double values[1 + GT_KIND_COUNT], sum = 0;
+	double *layers = h->values + 1;
+	size_t i = h->first_changed;
+	double sum = i && i < h->device_layers ? layers[i - 1] : 0;
 
-	/* thinning goes by this one, so that the peak is never lost */
-	values[0] = (double)l->device_bytes;
-	for (size_t i = 0; i < h->layer_count; i++) {
-		double bytes = (double)h->kind_bytes[h->layers[i]];
-
-		/* host memory is elsewhere: it lies on nothing */
-		sum = gt_kind_on_device((enum gt_kind)h->layers[i]) ? sum + bytes : bytes;
-		values[1 + i] = sum;
-		if (sum > h->most_bytes)
-			h->most_bytes = sum;
+	for (; i < h->device_layers; i++)
+		layers[i] = sum += h->layer_bytes[i];
+	if (sum > h->most_bytes)
+		h->most_bytes = sum;
+	/* host memory is elsewhere: it lies on nothing */
+	for (; i < h->layer_count; i++) {
+		layers[i] = h->layer_bytes[i];
+		if (layers[i] > h->most_bytes)
+			h->most_bytes = layers[i];
 	}
-	gt_trail_add(&h->bytes, time_s, values);
+	h->first_changed = h->layer_count;
+	/* thinning goes by this one, so that the peak is never lost */
+	h->values[0] = (double)l->device_bytes;
+	gt_trail_add(&h->bytes, time_s, h->values);
 }
 
 static void take_kinds(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
 {
 	for (int k = 0; k < GT_KIND_COUNT; k++)
-		take_kind(h, l, k, time_s);
+		take_kind(h, l, k, 0, GT_API_COUNT, time_s);
 }
 
 void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns)
@@ -144,7 +174,8 @@ void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
 		/* one release function serves a whole family */
 		k = fn->kind;
 		do
-			take_kind(h, l, k, time_s);
+			if (has_changed(h, l, k, fn->api))
+				take_kind(h, l, k, fn->api, fn->api + 1, time_s);
 		while ((k = h->relatives[k]) != fn->kind);
 	}
 	add_bytes(h, l, time_s);

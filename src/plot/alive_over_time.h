@@ -17,12 +17,21 @@ struct gt_alive_over_time {
 	struct gt_trail objects[GT_KIND_COUNT];
 	struct gt_trail series[GT_HISTORY_SERIES]; /* by the recording's number */
 	uint64_t live[GT_KIND_COUNT], most[GT_KIND_COUNT];
-	uint64_t kind_bytes[GT_KIND_COUNT];
 	double most_bytes;
 	double end_s;
 
-	uint64_t start_ns, live_count;    /* private */
+	/* private */
+	uint64_t start_ns, live_count;
 	uint8_t relatives[GT_KIND_COUNT]; /* the next kind of the family, cyclic */
+	struct {
+		uint64_t live, bytes;
+	} known[GT_API_COUNT][GT_KIND_COUNT]; /* as last seen in the ledger */
+	uint64_t kind_bytes[GT_KIND_COUNT];
+	size_t layer_of[GT_KIND_COUNT]; /* the place in `layers`; of kinds without bytes: the end */
+	size_t device_layers;
+	double layer_bytes[GT_KIND_COUNT + 1]; /* of each layer alone */
+	size_t first_changed;                  /* of the layers, since `values` was made */
+	double values[1 + GT_KIND_COUNT];      /* the latest point of `bytes` */
 };
 
 struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r);

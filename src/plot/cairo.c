@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "plot/canvas.h"
+#include "plot/png.h"
 
 static cairo_status_t write_some(void *closure, const unsigned char *data, unsigned size)
 {
@@ -136,18 +137,30 @@ static int errno_of(cairo_status_t status)
 	}
 }
 
+static int write_png(cairo_surface_t *surface, FILE *out)
+{
+	struct gt_image image;
+
+	cairo_surface_flush(surface);
+	image = (struct gt_image){ .pixels = cairo_image_surface_get_data(surface),
+				   .width = (uint32_t)cairo_image_surface_get_width(surface),
+				   .height = (uint32_t)cairo_image_surface_get_height(surface),
+				   .stride = (size_t)cairo_image_surface_get_stride(surface) };
+	return gt_png_write(&image, out);
+}
+
 static int finish(struct gt_canvas *c)
 {
 	cairo_surface_t *surface = cairo_get_target(c->state);
-	cairo_status_t status = cairo_status(c->state);
+	int e = errno_of(cairo_status(c->state));
 
-	if (!status && cairo_surface_get_type(surface) == CAIRO_SURFACE_TYPE_IMAGE)
-		status = cairo_surface_write_to_png_stream(surface, write_some, c->out);
+	if (!e && cairo_surface_get_type(surface) == CAIRO_SURFACE_TYPE_IMAGE)
+		e = write_png(surface, c->out);
 	cairo_surface_finish(surface);
-	if (!status)
-		status = cairo_surface_status(surface);
+	if (!e)
+		e = errno_of(cairo_surface_status(surface));
 	cairo_destroy(c->state);
-	return errno_of(status);
+	return e;
 }
 
 /* clang-format off */

@@ -97,7 +97,7 @@ static bool add_row(struct gt_chart_table *t, const struct layout *l, const stru
 int gt_charts_read(struct gt_chart_table **out, struct gt_rows *rows, struct gt_error *error)
 {
 	struct gt_chart_table *t = gt_alloc(sizeof *t);
-	struct layout layout;
+	struct layout layout = { 0 };
 	int e = gt_rows_next(rows) ? find_columns(&layout, rows, error) : 0;
 
 	while (!e && gt_rows_next(rows))
