@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/resident.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/probes.h"
 #include "capture/ebpf/tracer.h"
@@ -45,6 +46,7 @@ struct settings {
 
 enum {
 	DRAIN_MS = 50,            /* how often the ring is emptied */
+	SETTLED_NS = 1000000000,  /* libraries, modules and the first stacks are read by then */
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds fit into 64 bits */
 	AHEAD = -10,              /* nice */
 };
@@ -349,6 +351,7 @@ static void follow(struct attach *a)
 	uint64_t begun = gt_now_ns(), shown = begun;
 	uint64_t interval = (uint64_t)(a->settings.interval * 1e9);
 	uint64_t duration = (uint64_t)(a->settings.duration * 1e9);
+	bool is_settled = false;
 
 	while (!gt_stopped) {
 		uint64_t now;
@@ -358,6 +361,10 @@ static void follow(struct attach *a)
 		warn_of_libraries(a);
 		warn_of_memory(a);
 		now = gt_now_ns();
+		if (!is_settled && now - begun >= SETTLED_NS) {
+			is_settled = true;
+			gt_resident_trim();
+		}
 		if (all_ended(a)) {
 			a->child = 0;
 			break;
