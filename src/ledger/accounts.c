@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* accounts.c - the sums of a ledger: by kind, call site, process and place, now and at the peak. */
-#include "ledger/accounts.h"
+#include "ledger/account_sums.h"
 
 #include "base/mem.h"
 
-/* The entry's site; made if there is none yet. */
-static __attribute__((noinline)) struct gt_site *find_site(struct gt_ledger *l,
-							   const struct gt_entry *e)
+static struct gt_site *new_site(struct gt_ledger *l, const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
 
-	GT_REACH(p->site_of, p->site_of_size, e->stack);
-	for (uint32_t i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
-		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
-			return &l->sites[i - 1];
 	GT_GROW(l->sites, l->site_count, l->site_room);
 	site = &l->sites[l->site_count++];
 	*site = (struct gt_site){ .stack = e->stack,
@@ -28,67 +22,19 @@ static __attribute__((noinline)) struct gt_site *find_site(struct gt_ledger *l,
 	return site;
 }
 
-/* The same; at once for the function that created the first resource there. */
-static inline struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_ledger_private *p = l->private;
-	uint32_t i = e->stack < p->site_of_size ? p->site_of[e->stack] : 0;
-
-	while (i && l->sites[i - 1].function != e->function)
-		i = l->sites[i - 1].next;
-	return i ? &l->sites[i - 1] : find_site(l, e);
-}
-
-/*
- * A new peak only increments the epoch. A site saves what it held at the last peak when it first
- * changes after it, so a peak costs the same however many sites there are.
- */
-static inline void save_peak(struct gt_ledger *l, struct gt_site *site)
-{
-	if (site->epoch == l->epoch)
-		return;
-	site->live_at_peak = site->live - site->gone;
-	site->bytes_at_peak = site->bytes_live - site->bytes_gone;
-	site->epoch = l->epoch;
-}
-
-static inline struct gt_process_bytes *held_by(struct gt_ledger *l, uint32_t process)
+struct gt_site *gt_account_find_site(struct gt_ledger *l, const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;
+	struct gt_site *site;
+	uint32_t i;
 
-	GT_REACH(p->held, p->held_size, process);
-	return &p->held[process];
-}
-
-/* Adds bytes of an entry; subtracts them if they wrap around. */
-static inline void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
-{
-	struct gt_process_bytes *held = held_by(l, e->process);
-
-	if (gt_kind_on_device(gt_entry_kind(e))) {
-		held->device += bytes;
-		l->device_bytes += bytes;
-		l->device_left += bytes;
-		if (gt_entry_is_pooled(e)) {
-			held->pooled += bytes;
-			l->pooled_bytes += bytes;
-		}
-	} else {
-		held->host += bytes;
-		l->host_bytes += bytes;
-		l->host_left += bytes;
-	}
-}
-
-static inline void touch(struct gt_ledger *l, const struct gt_site *site)
-{
-	uint32_t index = (uint32_t)(site - l->sites);
-
-	/* the resources that a context takes along mostly come from a few sites in turn */
-	if (l->touched_count && l->touched[l->touched_count - 1] == index)
-		return;
-	GT_GROW(l->touched, l->touched_count, l->touched_room);
-	l->touched[l->touched_count++] = index;
+	GT_REACH(p->site_of, p->site_of_size, e->stack);
+	for (i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
+		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
+			break;
+	site = i ? &l->sites[i - 1] : new_site(l, e);
+	*gt_site_guess(p, e->stack, e->function) = (uint32_t)(site - l->sites) + 1;
+	return site;
 }
 
 static bool leave_behind(void *ledger, const struct gt_entry *e)
@@ -96,11 +42,11 @@ static bool leave_behind(void *ledger, const struct gt_entry *e)
 	struct gt_ledger *l = ledger;
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
+	struct gt_site *site = gt_account_site(l, e);
 	uint64_t bytes = gt_entry_bytes(e);
 
-	save_peak(l, site);
-	touch(l, site);
+	gt_account_save_peak(l, site);
+	gt_account_touch(l, site);
 	l->gone++;
 	tally->gone++;
 	tally->bytes_gone += bytes;
@@ -115,7 +61,7 @@ static bool leave_behind(void *ledger, const struct gt_entry *e)
 
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
 {
-	struct gt_process_bytes *held = held_by(l, process);
+	struct gt_process_bytes *held = gt_account_held_by(l, process);
 
 	if (held->ended)
 		return;
@@ -131,42 +77,6 @@ void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
 {
 	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
-}
-
-/* Counts an entry among the living; `since_ns`: when it was born or brought back. */
-static inline void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
-			       uint64_t since_ns)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	uint64_t bytes = gt_entry_bytes(e);
-
-	save_peak(l, site);
-	touch(l, site);
-	tally->live++;
-	tally->bytes_live += bytes;
-	if (tally->bytes_live - tally->bytes_gone > tally->bytes_peak)
-		tally->bytes_peak = tally->bytes_live - tally->bytes_gone;
-	site->live++;
-	site->bytes_live += bytes;
-	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
-		site->bytes_peak = site->bytes_live - site->bytes_gone;
-	add_bytes(l, e, bytes);
-	if (l->shortage_count && bytes)
-		gt_misuse_went_on(l, e->process);
-	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_add(&l->breakdown, (enum gt_origin)site->origin, e, bytes);
-	/* of moments with the same segments, the one with the most in their blocks */
-	if (l->device_bytes > l->peak_bytes ||
-	    (l->device_bytes == l->peak_bytes && l->pooled_bytes > l->peak_pooled_bytes)) {
-		gt_breakdown_mark_peak(&l->breakdown);
-		l->peak_bytes = l->device_bytes;
-		l->peak_pooled_bytes = l->pooled_bytes;
-		l->peak_ns = since_ns;
-		l->peak_live = l->live.count - l->gone;
-		l->peak_events = l->events;
-		l->epoch++;
-	}
 }
 
 uint16_t gt_cached_row(const struct gt_entry *e, enum gt_api pool)
@@ -220,12 +130,12 @@ static void move_site(struct gt_site *from, struct gt_site *to, const struct gt_
 static void make_segment(struct gt_ledger *l, struct gt_entry *e, uint16_t row)
 {
 	const struct gt_function *was = &gt_functions[e->function], *is = &gt_functions[row];
-	size_t old = (size_t)(site_at(l, e) - l->sites), site = old;
+	size_t old = (size_t)(gt_account_site(l, e) - l->sites), site = old;
 
 	if (l->observer && l->observer->became_segment)
 		l->observer->became_segment(l->observer->context, e);
-	save_peak(l, &l->sites[old]);
-	touch(l, &l->sites[old]);
+	gt_account_save_peak(l, &l->sites[old]);
+	gt_account_touch(l, &l->sites[old]);
 	move_tally(&l->tally[was->api][was->kind], &l->tally[is->api][is->kind], e->size);
 	e->function = row;
 	/* mostly the first of its site, and all others will be segments, too */
@@ -234,9 +144,9 @@ static void make_segment(struct gt_ledger *l, struct gt_entry *e, uint16_t row)
 		l->sites[old].function = row;
 		return;
 	}
-	site = (size_t)(site_at(l, e) - l->sites);
-	save_peak(l, &l->sites[site]);
-	touch(l, &l->sites[site]);
+	site = (size_t)(gt_account_site(l, e) - l->sites);
+	gt_account_save_peak(l, &l->sites[site]);
+	gt_account_touch(l, &l->sites[site]);
 	move_site(&l->sites[old], &l->sites[site], e);
 }
 
@@ -252,52 +162,18 @@ void gt_account_move(void *ledger, struct gt_entry *segment, const struct gt_ent
 	if (row != segment->function)
 		make_segment(l, segment, row);
 	fn = &gt_functions[segment->function];
-	site = site_at(l, segment);
-	save_peak(l, site);
-	touch(l, site);
+	site = gt_account_site(l, segment);
+	gt_account_save_peak(l, site);
+	gt_account_touch(l, site);
 	segment->size -= (uint64_t)bytes;
 	l->tally[fn->api][fn->kind].bytes_live -= (uint64_t)bytes;
 	site->bytes_live -= (uint64_t)bytes;
 	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
-	add_bytes(l, segment, 0 - (uint64_t)bytes);
+	gt_account_add_bytes(l, segment, 0 - (uint64_t)bytes, true);
 	gt_breakdown_remove(&l->breakdown, (enum gt_origin)site->origin, segment, (uint64_t)bytes);
 	if (l->observer && l->observer->moved)
 		l->observer->moved(l->observer->context, segment, bytes);
-}
-
-void gt_account_birth(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
-
-	tally->created++;
-	tally->bytes_total += gt_entry_bytes(e);
-	if (!site->created++)
-		site->first_ns = e->time_ns;
-	site->last_ns = e->time_ns;
-	site->bytes_total += gt_entry_bytes(e);
-	count_alive(l, e, site, e->time_ns);
-}
-
-void gt_account_end(struct gt_ledger *l, const struct gt_entry *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
-	uint64_t bytes = gt_entry_bytes(e);
-
-	save_peak(l, site);
-	touch(l, site);
-	tally->ended++;
-	tally->live--;
-	tally->bytes_live -= bytes;
-	site->live--;
-	site->bytes_live -= bytes;
-	add_bytes(l, e, 0 - bytes);
-	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_breakdown_remove(&l->breakdown, (enum gt_origin)site->origin, e, bytes);
 }
 
 /* The end of an entry is undone: it was none. */
@@ -307,16 +183,16 @@ void gt_account_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t 
 
 	l->tally[fn->api][fn->kind].ended--;
 	l->revived++;
-	count_alive(l, e, site_at(l, e), time_ns);
+	gt_account_count_alive(l, e, gt_account_site(l, e), time_ns, true);
 }
 
 /* Takes an entry off those that ended processes left. */
 void gt_account_forget_gone(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_site *site = site_at(l, e);
+	struct gt_site *site = gt_account_site(l, e);
 
-	save_peak(l, site);
+	gt_account_save_peak(l, site);
 	l->gone--;
 	l->tally[fn->api][fn->kind].gone--;
 	site->gone--;
@@ -325,5 +201,5 @@ void gt_account_forget_gone(struct gt_ledger *l, const struct gt_entry *e)
 void gt_account_peak(struct gt_ledger *l)
 {
 	for (size_t i = 0; i < l->site_count; i++)
-		save_peak(l, &l->sites[i]);
+		gt_account_save_peak(l, &l->sites[i]);
 }

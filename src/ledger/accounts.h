@@ -2,7 +2,7 @@
 /*
  * accounts.h - the sums of a ledger: by kind, call site, process and place, now and at the peak.
  *
- * For ledger.c, which decides what lives and what ends.
+ * For ledger.c, which decides what lives and what ends; account_sums.h has the births and ends.
  */
 #pragma once
 
@@ -18,19 +18,29 @@ struct gt_process_bytes {
 	bool ended;
 };
 
+enum { GT_SITE_GUESSES = 1 << 13 };
+
 struct gt_ledger_private {
 	uint32_t *site_of; /* by stack: first site + 1 */
 	size_t site_of_size;
+	uint32_t site_guesses[GT_SITE_GUESSES]; /* site + 1; 0: none */
 	struct gt_references references;
 	struct gt_misuse misuse;
 	struct gt_addresses addresses;
 	struct gt_extents extents;
+	bool knows_more; /* than entries and their accounts: set when an event is not a plain one */
 	struct gt_process_bytes *held; /* by process */
 	size_t held_size;
 };
 
-void gt_account_birth(struct gt_ledger *l, const struct gt_entry *e);
-void gt_account_end(struct gt_ledger *l, const struct gt_entry *e);
+/* Where the site of resources that `function` created through `stack` probably is to be found. */
+static inline uint32_t *gt_site_guess(struct gt_ledger_private *p, uint32_t stack,
+				      uint16_t function)
+{
+	/* stacks have consecutive numbers: those of one function do not meet */
+	return &p->site_guesses[(stack + function * 1031u) % GT_SITE_GUESSES];
+}
+
 /* The end of an entry is undone: it was none. */
 void gt_account_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t time_ns);
 /* The row of memory that a pool of this API has cached; its own row if there is none. */

@@ -9,9 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "event/event.h"
-
-struct gt_entry;
+#include "base/mem.h"
+#include "ledger/live.h"
 
 struct gt_breakdown_part {
 	uint64_t bytes;               /* now */
@@ -32,10 +31,37 @@ struct gt_breakdown {
 void gt_breakdown_fini(struct gt_breakdown *s);
 enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e);
 
+static inline void gt_breakdown_part_add(struct gt_breakdown_part *part, uint64_t bytes,
+					 uint64_t time_ns)
+{
+	part->bytes += bytes;
+	part->created++;
+	if (part->bytes > part->peak_bytes) {
+		part->peak_bytes = part->bytes;
+		part->peak_ns = time_ns;
+	}
+}
+
 /* An entry of that origin with `bytes` of device memory was allocated, or freed. */
-void gt_breakdown_add(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
-		      uint64_t bytes);
-void gt_breakdown_remove(struct gt_breakdown *s, enum gt_origin origin, const struct gt_entry *e,
-			 uint64_t bytes);
+static inline void gt_breakdown_add(struct gt_breakdown *s, enum gt_origin origin,
+				    const struct gt_entry *e, uint64_t bytes)
+{
+	GT_REACH(s->processes, s->process_count, e->process);
+	GT_REACH(s->places, s->place_count, e->place);
+	gt_breakdown_part_add(&s->origins[origin], bytes, e->time_ns);
+	gt_breakdown_part_add(&s->processes[e->process], bytes, e->time_ns);
+	gt_breakdown_part_add(&s->places[e->place], bytes, e->time_ns);
+}
+
+static inline void gt_breakdown_remove(struct gt_breakdown *s, enum gt_origin origin,
+				       const struct gt_entry *e, uint64_t bytes)
+{
+	GT_REACH(s->processes, s->process_count, e->process);
+	GT_REACH(s->places, s->place_count, e->place);
+	s->origins[origin].bytes -= bytes;
+	s->processes[e->process].bytes -= bytes;
+	s->places[e->place].bytes -= bytes;
+}
+
 /* Call when the total reaches a new peak. */
 void gt_breakdown_mark_peak(struct gt_breakdown *s);

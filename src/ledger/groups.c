@@ -119,7 +119,7 @@ void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_grou
 	struct gathering gathering = { .groups = g, .ledger = l, .which = which };
 
 	*g = (struct gt_groups){ 0 };
-	g->objects = gt_alloc(l->live.count * sizeof(const struct gt_entry *));
+	g->objects = gt_alloc_large(l->live.count * sizeof(const struct gt_entry *));
 	g->list = gt_alloc(l->site_count * sizeof *g->list);
 	gathering.group_of = gt_alloc(l->site_count * sizeof *gathering.group_of);
 	gathering.filled = gt_alloc(l->site_count * sizeof *gathering.filled);
@@ -135,7 +135,7 @@ void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
 		      const void *context, int which)
 {
 	*g = (struct gt_groups){ 0 };
-	g->objects = gt_alloc(all->object_count * sizeof(const struct gt_entry *));
+	g->objects = gt_alloc_large(all->object_count * sizeof(const struct gt_entry *));
 	g->list = gt_alloc(all->count * sizeof *g->list);
 	for (size_t i = 0; i < all->count; i++) {
 		struct gt_group group = { .site = all->list[i].site,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ledger/site_floors.h"
 #include "ledger/time_series.h"
 
 /*
@@ -29,10 +28,6 @@ static const double NEW_PART = 0.5;    /* of the rise, above all that was held b
 /* the floor can rise in a step with a change, and in the one after it */
 _Static_assert(2 * LEAST_STEPS <= LEAST_RISES && LEAST_RISES <= LEAST_RISES_OF_SETUP, "see judge");
 _Static_assert((int)GT_GROWTH_STEPS == (int)GT_FLOOR_STEPS, "a floor for each step");
-
-struct gt_growth {
-	struct gt_site_floors floors;
-};
 
 struct gt_growth *gt_growth_new(void)
 {
@@ -63,19 +58,6 @@ static bool is_setup(enum gt_kind kind)
 static size_t least_rises_of(enum gt_kind kind)
 {
 	return is_setup(kind) ? LEAST_RISES_OF_SETUP : LEAST_RISES;
-}
-
-void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns)
-{
-	/* streams are merged by key: an earlier time counts as the latest so far */
-	gt_site_floors_advance(&g->floors, time_ns);
-	for (size_t i = 0; i < l->touched_count; i++) {
-		const struct gt_site *site = &l->sites[l->touched[i]];
-
-		gt_site_floors_set(&g->floors, l->touched[i],
-				   has_bytes(site) ? site->bytes_live - site->bytes_gone :
-						     site->live - site->gone);
-	}
 }
 
 void gt_growth_end(struct gt_growth *g)

@@ -9,18 +9,35 @@
 #pragma once
 
 #include "ledger/ledger.h"
+#include "ledger/site_floors.h"
 
 enum { GT_GROWTH_STEPS = 64 };
 
 #define GT_GROWTH_MIN_NS 2000000000ull /* a shorter recording has no past to speak of */
 
-struct gt_growth;
+struct gt_growth {
+	struct gt_site_floors floors;
+};
 
 struct gt_growth *gt_growth_new(void);
 void gt_growth_free(struct gt_growth *g);
 
 /* Call after the ledger has applied an event, with its time. */
-void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns);
+static inline void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l,
+				    uint64_t time_ns)
+{
+	/* streams are merged by key: an earlier time counts as the latest so far */
+	gt_site_floors_advance(&g->floors, time_ns);
+	for (size_t i = 0; i < l->touched_count; i++) {
+		const struct gt_site *site = &l->sites[l->touched[i]];
+
+		gt_site_floors_set(&g->floors, l->touched[i],
+				   gt_kind_has_bytes((enum gt_kind)site->kind) ?
+					   site->bytes_live - site->bytes_gone :
+					   site->live - site->gone);
+	}
+}
+
 /* After the last change: frees what only further changes would need. */
 void gt_growth_end(struct gt_growth *g);
 

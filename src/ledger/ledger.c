@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ledger/accounts.h"
+#include "ledger/account_sums.h"
 #include "ledger/growing_sites.h"
 
 struct gt_ledger *gt_ledger_new(void)
@@ -56,6 +56,7 @@ void gt_ledger_forget_sites(struct gt_ledger *l)
 	free(l->sites);
 	l->sites = NULL;
 	l->site_count = l->site_room = 0;
+	memset(l->private->site_guesses, 0, sizeof l->private->site_guesses);
 	for (size_t i = 0; i < l->shortage_count; i++)
 		l->shortages[i].holder_count = 0;
 	free(l->private->site_of);
@@ -152,7 +153,7 @@ static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 	if (gt_entry_is_pooled(e))
 		gt_extents_block_born(&p->extents, &l->live, e, gt_account_move, l);
 	set_phase(l, slot, a->event->phase);
-	gt_account_birth(l, e);
+	gt_account_birth(l, e, true);
 	if (f)
 		f->born(f->context, e, slot);
 }
@@ -169,7 +170,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		gt_addresses_ended(&p->addresses, e);
 	if (p->extents.is_built)
 		gt_extents_ended(&p->extents, e);
-	gt_account_end(l, e);
+	gt_account_end(l, e, true);
 	if (gt_entry_is_pooled(e))
 		gt_extents_block_ended(&p->extents, &l->live, e, gt_account_move, l);
 	switch (by) {
@@ -303,15 +304,14 @@ static void end_abandoned(struct gt_ledger *l, uint32_t process,
 	free(a.blocks);
 }
 
-/* True while nothing is known but entries and their accounts: no references, no blocks, no phases.
- */
-static bool is_plain(const struct gt_ledger *l)
+/* Notes whether more is known than entries and their accounts: references, blocks, phases. */
+static void note_what_is_known(struct gt_ledger *l)
 {
-	const struct gt_ledger_private *p = l->private;
+	struct gt_ledger_private *p = l->private;
 
-	return !p->references.holder_size && !p->references.revived_size &&
-	       !p->addresses.is_built && !p->extents.is_built && !p->extents.abandoned &&
-	       !l->phase_count;
+	p->knows_more = p->references.holder_size || p->references.revived_size ||
+			p->addresses.is_built || p->extents.is_built || p->extents.abandoned ||
+			l->phase_count;
 }
 
 static bool bear_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
@@ -321,14 +321,14 @@ static bool bear_plainly(struct gt_ledger *l, const struct gt_event *event, uint
 
 	if (!entry)
 		return false;
-	gt_account_birth(l, entry);
+	gt_account_birth(l, entry, false);
 	if (l->observer)
 		l->observer->born(l->observer->context, entry, l->live.changed_slot);
 	return true;
 }
 
 static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
-			uint64_t hash)
+			const struct gt_look *look)
 {
 	const unsigned int concerns_others = GT_HOLDS | GT_TAKES | GT_RANGED | GT_POOLED;
 	bool releases = gt_functions[event->function].effect == GT_RELEASE;
@@ -336,13 +336,14 @@ static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint3
 	struct gt_entry gone;
 	size_t at;
 
-	entry = gt_live_seek(&l->live, event, (uint16_t)process, hash, &at);
+	entry = gt_live_seek_guess(&l->live, event, (uint16_t)process, look->hash, &look->entry,
+				   &at);
 	if (!entry || (releases && entry->refs > 1) ||
 	    gt_kinds[gt_entry_kind(entry)].habits & concerns_others)
 		return false;
-	gt_account_end(l, entry);
+	gt_account_end(l, entry, false);
 	l->size_mismatches += event->size && event->size != entry->size;
-	gt_ended_handles_add(&l->private->misuse.ended, entry, hash, event);
+	gt_ended_handles_add(&l->private->misuse.ended, entry, look->hash, event);
 	if (!l->observer) {
 		gt_live_remove_at(&l->live, at);
 		return true;
@@ -358,19 +359,20 @@ static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint3
  * nothing has changed, and apply_any does the same and everything else.
  */
 static inline bool apply_plainly(struct gt_ledger *l, const struct gt_event *event,
-				 uint32_t process, uint64_t hash)
+				 uint32_t process, const struct gt_look *look)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
-	if (event->failed || event->unfinished || event->phase || !is_plain(l))
+	if (event->failed || event->unfinished || event->phase || l->private->knows_more)
 		return false;
 	if (fn->effect == GT_CREATE)
 		return !(gt_kinds[fn->kind].habits & (GT_HOLDS | GT_POOLED)) &&
-		       bear_plainly(l, event, process, hash);
-	return gt_function_ends(fn) && end_plainly(l, event, process, hash);
+		       bear_plainly(l, event, process, look->hash);
+	return gt_function_ends(fn) && end_plainly(l, event, process, look);
 }
 
-static void apply_any(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+static __attribute__((noinline)) void apply_any(struct gt_ledger *l, const struct gt_event *event,
+						uint32_t process)
 {
 	struct applied applied = { l, event };
 	const struct gt_live_observer observer = { .born = born,
@@ -414,54 +416,81 @@ static void apply_any(struct gt_ledger *l, const struct gt_event *event, uint32_
 	}
 	if (l->private->extents.abandoned)
 		end_abandoned(l, process, &observer);
+	note_what_is_known(l);
 }
 
-void gt_ledger_apply_hashed(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
-			    uint64_t hash)
+void gt_ledger_apply_ahead(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			   const struct gt_look *look)
 {
 	l->touched_count = 0;
 	if (!l->events++)
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	if (!apply_plainly(l, event, process, hash))
+	if (!apply_plainly(l, event, process, look))
 		apply_any(l, event, process);
 }
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
-	gt_ledger_apply_hashed(l, event, process, gt_event_hash(event, process));
+	gt_ledger_apply_ahead(l, event, process,
+			      &(struct gt_look){ gt_event_hash(event, process), GT_NO_GUESS });
 }
 
-/* What the first round has led to. */
-GT_PREFETCHES void prefetch_rest(const struct gt_ledger *l, const struct gt_event *event,
-				 uint64_t hash)
+/* Begins to fetch the site of resources that `function` created through `stack`. */
+static inline __attribute__((always_inline)) void prefetch_site(const struct gt_ledger *l,
+								uint32_t stack, uint16_t function,
+								bool is_born)
 {
-	const struct gt_ledger_private *p = l->private;
-	uint32_t site;
+	uint32_t site = *gt_site_guess(l->private, stack, function);
 
-	if (gt_function_ends(&gt_functions[event->function])) {
-		gt_live_prefetch_entry(&l->live, hash);
-		gt_ended_handles_prefetch_handle(&p->misuse.ended, hash);
+	if (!site)
 		return;
-	}
-	site = event->stack < p->site_of_size ? p->site_of[event->stack] : 0;
-	if (site) {
-		__builtin_prefetch(&l->sites[site - 1], 1);
-		__builtin_prefetch((const char *)&l->sites[site] - 1, 1);
-	}
+	__builtin_prefetch(&l->sites[site - 1], 1);
+	__builtin_prefetch(is_born ? &l->sites[site - 1].last_ns : &l->sites[site - 1].bytes_gone,
+			   1);
+	if (l->growth)
+		gt_site_floors_prefetch(&l->growth->floors, site - 1);
 }
 
-void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
-			const uint64_t *hashes, size_t count)
+/*
+ * Ledgers of many resources wait for memory most of the time, so that is fetched in rounds, each of
+ * which needs what the one before has fetched. Births and ends take turns as nobody can foresee:
+ * each have a list, instead of a branch for every event.
+ */
+void gt_ledger_look_ahead(const struct gt_ledger *l, struct gt_look *looks,
+			  const struct gt_event *events, const uint32_t *processes, size_t count)
 {
+	uint8_t births[GT_LEDGER_AHEAD], ends[GT_LEDGER_AHEAD];
+	size_t birth_count = 0, end_count = 0;
+
 	for (size_t i = 0; i < count; i++) {
-		gt_live_prefetch(&l->live, hashes[i]);
-		if (gt_function_ends(&gt_functions[events[i].function]))
-			gt_ended_handles_prefetch(&l->private->misuse.ended, hashes[i]);
+		enum gt_effect effect = (enum gt_effect)gt_functions[events[i].function].effect;
+
+		looks[i] = (struct gt_look){ gt_event_hash(&events[i], processes[i]), GT_NO_GUESS };
+		gt_live_prefetch(&l->live, looks[i].hash);
+		births[birth_count] = ends[end_count] = (uint8_t)i;
+		birth_count += effect == GT_CREATE;
+		end_count += effect == GT_DESTROY || effect == GT_RELEASE;
 	}
-	for (size_t i = 0; i < count; i++)
-		prefetch_rest(l, &events[i], hashes[i]);
+	for (size_t i = 0; i < birth_count; i++)
+		prefetch_site(l, events[births[i]].stack, events[births[i]].function, true);
+	for (size_t i = 0; i < end_count; i++) {
+		struct gt_look *look = &looks[ends[i]];
+
+		look->entry = gt_live_guess(&l->live, look->hash);
+		if (look->entry.slot != GT_NO_SLOT)
+			__builtin_prefetch(gt_live_at(&l->live, look->entry.slot), 1);
+	}
+	for (size_t i = 0; i < end_count; i++) {
+		const struct gt_live_guess *guess = &looks[ends[i]].entry;
+		const struct gt_entry *entry;
+
+		if (guess->slot == GT_NO_SLOT)
+			continue;
+		entry = gt_live_at(&l->live, guess->slot);
+		prefetch_site(l, entry->stack, entry->function, false);
+	}
 }
 
 struct orphans {
@@ -505,7 +534,7 @@ static void bury_orphans(struct gt_ledger *l)
 		if (gt_ledger_is_gone(l, e))
 			gt_account_forget_gone(l, e);
 		gt_live_remove(&l->live, e);
-		gt_account_end(l, e);
+		gt_account_end(l, e, true);
 		l->died_with_owner++;
 	}
 	free(o.entries);
@@ -535,8 +564,11 @@ void gt_ledger_finish(struct gt_ledger *l)
 const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack,
 					  uint16_t function)
 {
-	uint32_t i = stack < l->private->site_of_size ? l->private->site_of[stack] : 0;
+	uint32_t i = *gt_site_guess(l->private, stack, function);
 
+	if (i && gt_site_is(&l->sites[i - 1], stack, function))
+		return &l->sites[i - 1];
+	i = stack < l->private->site_of_size ? l->private->site_of[stack] : 0;
 	while (i && !gt_site_is(&l->sites[i - 1], stack, function))
 		i = l->sites[i - 1].next;
 	return i ? &l->sites[i - 1] : NULL;

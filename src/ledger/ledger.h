@@ -8,6 +8,7 @@
 
 #include "ledger/breakdown.h"
 #include "ledger/lifetimes.h"
+#include "ledger/live_index.h"
 
 struct gt_tally {
 	uint64_t created, ended, live, failed;
@@ -15,22 +16,27 @@ struct gt_tally {
 	uint64_t gone, bytes_gone; /* the part of `live` whose process has ended */
 };
 
-/* Everything created through one stack, of one kind and API; without a stack, by one function. */
+/*
+ * Everything created through one stack, of one kind and API; without a stack, by one function. What
+ * every birth and end reads or changes comes first, then what only births do.
+ */
 struct gt_site {
 	uint32_t stack;
-	uint8_t api, kind;
 	uint16_t function; /* of the first creation */
-	uint64_t created, live;
-	uint64_t bytes_total, bytes_live, bytes_peak;
-	uint64_t bytes_gone;        /* of `gone` */
-	uint64_t bytes_at_peak;     /* of `live_at_peak` */
-	uint64_t first_ns, last_ns; /* creations */
+	uint8_t api, kind;
+	uint64_t live, bytes_live;
+	uint64_t bytes_gone; /* of `gone` */
 	/* no more than struct gt_live has slots */
-	uint32_t gone;         /* the part of `live` whose process has ended */
-	uint32_t live_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
-	uint32_t held;         /* by libraries, as replay/held.h numbers them; 0: it is not */
-	uint32_t epoch, next;  /* private */
-	uint32_t origin;       /* enum gt_origin, of the first creation */
+	uint32_t gone;   /* the part of `live` whose process has ended */
+	uint32_t epoch;  /* private */
+	uint32_t origin; /* enum gt_origin, of the first creation */
+	uint32_t next;   /* private */
+	uint64_t created;
+	uint64_t bytes_total, bytes_peak;
+	uint64_t first_ns, last_ns; /* creations */
+	uint64_t bytes_at_peak;     /* of `live_at_peak` */
+	uint32_t live_at_peak;      /* at the ledger's peak; set by gt_ledger_finish */
+	uint32_t held;              /* by libraries, as replay/held.h numbers them; 0: it is not */
 };
 
 _Static_assert(sizeof(struct gt_site) == 104, "the price of a call site");
@@ -180,16 +186,24 @@ void gt_ledger_forget_sites(struct gt_ledger *l);
 /* The same, but these sites stay, with new numbers: in this order, from 0. */
 void gt_ledger_keep_sites(struct gt_ledger *l, const uint32_t *sites, size_t count);
 
-/* So many events are worth fetching for before the first of them is applied. */
+/* So many events are worth looking at before the first of them is applied. */
 enum { GT_LEDGER_AHEAD = 32 };
 
+/* What was found out about an event before it is applied: its hash, and where its entry was. */
+struct gt_look {
+	uint64_t hash;
+	struct gt_live_guess entry;
+};
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
-/* The same, for callers that have the event's hash (gt_event_hash) already. */
-void gt_ledger_apply_hashed(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
-			    uint64_t hash);
-/* Begins to fetch what it takes to apply the events with these hashes; changes nothing. */
-void gt_ledger_prefetch(const struct gt_ledger *l, const struct gt_event *events,
-			const uint64_t *hashes, size_t count);
+/*
+ * The same for events that follow each other: looks at up to GT_LEDGER_AHEAD of them, fetches what
+ * it takes to apply them, and changes nothing; then each is to be applied.
+ */
+void gt_ledger_look_ahead(const struct gt_ledger *l, struct gt_look *looks,
+			  const struct gt_event *events, const uint32_t *processes, size_t count);
+void gt_ledger_apply_ahead(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			   const struct gt_look *look);
 /* The process has ended: its memory is free, and what it left alive stays as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
 /* Adds a value measured independently of calls. */

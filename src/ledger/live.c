@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* live.c - the living resources: an entry each, and the rule by which events change them. */
-#include "ledger/live.h"
+#include "ledger/live_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,58 +11,25 @@
 enum {
 	CHUNK = GT_LIVE_CHUNK,
 	FIRST_INDEX = 64,
-	BATCH = 16,      /* chunks that are allocated together, once there are as many */
-	BATCH_PART = 32, /* or this part of all chunks, once that is more */
-	AHEAD = 16,      /* positions of the index that are fetched before they are needed */
+	BATCH = 16,         /* chunks that are allocated together, once there are as many */
+	BATCH_PART = 32,    /* or this part of all chunks, once that is more */
+	BATCH_LARGE = 2048, /* or a multiple of this: such chunks fill large pages of 2 MiB */
+	AHEAD = 16,         /* positions of the index that are fetched before they are needed */
 };
 
-/* The tag of the same entry one position farther from where its hash starts. */
-static inline uint8_t farther(uint8_t tag)
-{
-	return (uint8_t)(tag + ((tag & GT_TAG_FAR) != GT_TAG_FAR));
-}
-
-/* Two devices may each use one address; an event that does not know its device matches either. */
-static bool same_place(uint16_t a, uint16_t b)
-{
-	return a == b || !a || !b;
-}
-
-/* How far the entry at a position is from where its hash starts. */
-static inline size_t distance_at(const struct gt_live *l, size_t i)
-{
-	size_t distance = l->tags[i] & GT_TAG_FAR;
-
-	return distance < GT_TAG_FAR ?
-		       distance :
-		       (i - gt_entry_hash(gt_live_at(l, l->index[i] - 1))) & l->mask;
-}
-
-static inline bool is_handle(const struct gt_entry *e, uint16_t process, enum gt_kind kind,
-			     uint64_t handle, uint16_t place)
-{
-	return e->handle == handle && e->process == process && same_place(e->place, place) &&
-	       gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family;
-}
-
-/*
- * True if the handle with this hash is in the index: at `*at`. Otherwise that is where it belongs.
- * Entries lie in the order in which their hashes start, so that a search ends at the first one that
- * starts behind it.
- */
-static inline bool probe_hash(const struct gt_live *l, uint64_t hash, uint16_t process,
-			      enum gt_kind kind, uint64_t handle, uint16_t place, size_t *at)
+bool gt_live_probe(const struct gt_live *l, uint64_t hash, uint16_t process, enum gt_kind kind,
+		   uint64_t handle, uint16_t place, size_t *at)
 {
 	uint8_t tag = gt_live_tag(hash, 0);
 	size_t i = hash & l->mask;
 	bool is_there = false;
 
 	for (; l->tags[i] && (l->tags[i] & GT_TAG_FAR) >= (tag & GT_TAG_FAR);
-	     i = (i + 1) & l->mask, tag = farther(tag)) {
-		is_there = l->tags[i] == tag &&
-			   is_handle(gt_live_at(l, l->index[i] - 1), process, kind, handle, place);
+	     i = (i + 1) & l->mask, tag = gt_live_farther(tag)) {
+		is_there = l->tags[i] == tag && gt_live_is_handle(gt_live_at(l, l->index[i] - 1),
+								  process, kind, handle, place);
 		if (is_there || ((tag & GT_TAG_FAR) == GT_TAG_FAR &&
-				 distance_at(l, i) < ((i - hash) & l->mask)))
+				 gt_live_distance(l, i) < ((i - hash) & l->mask)))
 			break;
 	}
 	*at = i;
@@ -72,26 +39,8 @@ static inline bool probe_hash(const struct gt_live *l, uint64_t hash, uint16_t p
 static bool probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
 		  uint16_t place, size_t *at)
 {
-	return probe_hash(l, gt_handle_hash(process, kind, handle), process, kind, handle, place,
-			  at);
-}
-
-/* Puts a slot to a position of the index; the entries from there on move by one. */
-static inline void put_at(struct gt_live *l, size_t at, uint64_t hash, uint32_t slot)
-{
-	size_t free = at;
-
-	while (l->tags[free])
-		free = (free + 1) & l->mask;
-	while (free != at) {
-		size_t before = (free - 1) & l->mask;
-
-		l->index[free] = l->index[before];
-		l->tags[free] = farther(l->tags[before]);
-		free = before;
-	}
-	l->index[at] = slot + 1;
-	l->tags[at] = gt_live_tag(hash, (at - hash) & l->mask);
+	return gt_live_probe(l, gt_handle_hash(process, kind, handle), process, kind, handle, place,
+			     at);
 }
 
 /* Puts the entries of some slots into the index, in which they are not. */
@@ -115,9 +64,9 @@ static void index_slots(struct gt_live *l, size_t first, size_t end)
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hashes[i] & l->mask;
 
-		while (l->tags[at] && distance_at(l, at) >= ((at - hashes[i]) & l->mask))
+		while (l->tags[at] && gt_live_distance(l, at) >= ((at - hashes[i]) & l->mask))
 			at = (at + 1) & l->mask;
-		put_at(l, at, hashes[i], slots[i]);
+		gt_live_put_at(l, at, hashes[i], slots[i]);
 	}
 }
 
@@ -176,15 +125,21 @@ static int grow_chunks(struct gt_live *l)
 	return 0;
 }
 
+_Static_assert((size_t)BATCH_LARGE *CHUNK * sizeof(struct gt_entry) % (2 << 20) == 0, "see there");
+
 /*
  * How many chunks the next allocation is of. The traced process's heap is measured: a few large
  * allocations disturb it less than many.
  */
 static size_t batch_after(size_t chunk_count)
 {
+	size_t part = chunk_count / BATCH_PART;
+
 	if (chunk_count < BATCH)
 		return 1;
-	return chunk_count / BATCH_PART > BATCH ? chunk_count / BATCH_PART : BATCH;
+	if (part >= BATCH_LARGE)
+		return part - part % BATCH_LARGE;
+	return part > BATCH ? part : BATCH;
 }
 
 static int add_chunks(struct gt_live *l)
@@ -207,11 +162,15 @@ static int add_chunks(struct gt_live *l)
 	return 0;
 }
 
-/* Takes a chunk of free entries; a free entry has no function. */
-static int take_chunk(struct gt_live *l, struct gt_live_arena *arena)
+int gt_live_take_chunk(struct gt_live *l, uint16_t process)
 {
+	struct gt_live_arena *arena = arena_of(l, process);
 	uint32_t chunk;
 
+	if (!arena)
+		return -ENOMEM;
+	if (arena->free_slot || arena->left)
+		return 0;
 	if (!l->free_chunk && add_chunks(l))
 		return -ENOMEM;
 	chunk = l->free_chunk - 1;
@@ -223,26 +182,8 @@ static int take_chunk(struct gt_live *l, struct gt_live_arena *arena)
 	return 0;
 }
 
-static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
-{
-	struct gt_live_arena *arena = arena_of(l, process);
-
-	if (!arena || (!arena->free_slot && !arena->left && take_chunk(l, arena)))
-		return -ENOMEM;
-	if (arena->free_slot) {
-		*slot = arena->free_slot - 1;
-		arena->free_slot = gt_live_at(l, *slot)->refs;
-	} else {
-		*slot = arena->fresh++;
-		arena->left--;
-		l->slots_used++;
-	}
-	arena->count++;
-	return 0;
-}
-
 /* The process has no entries left: its chunks are free for others, as processes come and go. */
-static void release_chunks(struct gt_live *l, struct gt_live_arena *arena)
+void gt_live_release_chunks(struct gt_live *l, struct gt_live_arena *arena)
 {
 	while (arena->chunk) {
 		uint32_t chunk = arena->chunk - 1;
@@ -254,74 +195,16 @@ static void release_chunks(struct gt_live *l, struct gt_live_arena *arena)
 	*arena = (struct gt_live_arena){ 0 };
 }
 
-static void give_slot(struct gt_live *l, uint32_t slot)
-{
-	struct gt_entry *entry = gt_live_at(l, slot);
-	struct gt_live_arena *arena = &l->arenas[entry->process];
-
-	entry->refs = arena->free_slot;
-	entry->function = GT_FN_NONE;
-	arena->free_slot = slot + 1;
-	if (!--arena->count)
-		release_chunks(l, arena);
-}
-
-static bool is_full(const struct gt_live *l)
-{
-	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
-}
-
-/* Puts an entry to its position in the index, which is not full. */
-static struct gt_entry *put(struct gt_live *l, const struct gt_entry *entry, uint64_t hash,
-			    size_t i)
-{
-	struct gt_entry *e;
-	uint32_t slot;
-
-	if (take_slot(l, entry->process, &slot))
-		return NULL;
-	e = gt_live_at(l, slot);
-	*e = *entry;
-	put_at(l, i, hash, slot);
-	l->count++;
-	l->changed_slot = slot;
-	return e;
-}
-
 struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry)
 {
 	uint64_t hash = gt_entry_hash(entry);
 	size_t i;
 
-	if (is_full(l) && grow_index(l))
+	if (gt_live_is_full(l) && grow_index(l))
 		return NULL;
-	probe_hash(l, hash, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i);
-	return put(l, entry, hash, i);
-}
-
-/* Closes the gap: the entries behind it move by one, up to one that is where its hash starts. */
-static void unlink_index(struct gt_live *l, size_t gap)
-{
-	for (size_t i = (gap + 1) & l->mask; l->tags[i] & GT_TAG_FAR; i = (i + 1) & l->mask) {
-		size_t distance = distance_at(l, i) - 1;
-
-		l->index[gap] = l->index[i];
-		l->tags[gap] = (uint8_t)((l->tags[i] & ~GT_TAG_FAR) |
-					 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
-		gap = i;
-	}
-	l->index[gap] = 0;
-	l->tags[gap] = 0;
-}
-
-void gt_live_remove_at(struct gt_live *l, size_t i)
-{
-	uint32_t slot = l->index[i] - 1;
-
-	unlink_index(l, i);
-	give_slot(l, slot);
-	l->count--;
-	l->changed_slot = slot;
+	gt_live_probe(l, hash, entry->process, gt_entry_kind(entry), entry->handle, entry->place,
+		      &i);
+	return gt_live_put(l, entry, hash, i);
 }
 
 static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum gt_kind kind,
@@ -354,48 +237,11 @@ size_t gt_live_slots(const struct gt_live *l)
 	return l->chunk_count * CHUNK;
 }
 
-struct gt_entry gt_live_entry_of(const struct gt_event *e, uint16_t process)
-{
-	return (struct gt_entry){ .handle = e->handle,
-				  .size = e->size,
-				  .owner = e->owner,
-				  .time_ns = e->time_ns,
-				  .stack = e->stack,
-				  .tid = e->tid,
-				  .refs = 1,
-				  .function = e->function,
-				  .place = e->place < 64 ? e->place : 0,
-				  .process = process };
-}
-
-struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_event *e, uint16_t process,
-			      uint64_t hash)
-{
-	struct gt_entry fresh = gt_live_entry_of(e, process);
-	size_t i;
-
-	if (is_full(l) ||
-	    probe_hash(l, hash, process, gt_entry_kind(&fresh), e->handle, fresh.place, &i))
-		return NULL;
-	return put(l, &fresh, hash, i);
-}
-
-struct gt_entry *gt_live_seek(const struct gt_live *l, const struct gt_event *e, uint16_t process,
-			      uint64_t hash, size_t *at)
-{
-	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	uint16_t place = e->place < 64 ? e->place : 0;
-
-	if (!l->index || !probe_hash(l, hash, process, kind, e->handle, place, at))
-		return NULL;
-	return gt_live_at(l, l->index[*at] - 1);
-}
-
 static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone)
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	bool has_room = !is_full(l) || !grow_index(l);
+	bool has_room = !gt_live_is_full(l) || !grow_index(l);
 	struct gt_entry *old;
 
 	*entry = has_room ? gt_live_bear(l, e, process, gt_event_hash(e, process)) : NULL;

@@ -45,9 +45,9 @@ struct gt_live {
 	struct gt_live_arena *arenas; /* by process */
 	size_t arena_count;
 	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* gt_live_tag of each, which rules out most other entries; 0: free */
+	uint8_t *tags;   /* of each, see live_index.h; 0: free */
 	size_t mask, count;
-	uint32_t slots_used;
+	uint32_t slots_used;   /* one more than the highest slot that was ever in use */
 	uint32_t changed_slot; /* of the latest entry that was born or ended */
 };
 
@@ -72,24 +72,23 @@ void gt_live_fini(struct gt_live *l);
 enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone);
 
-/*
- * The usual cases of gt_live_apply, for callers that have the hash of the event's handle already.
- * The entry that the event gives birth to; NULL, and nothing is changed: there may be another with
- * its handle, or no memory.
- */
-struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_event *event, uint16_t process,
-			      uint64_t hash);
-/* The entry that the event names, and its position for gt_live_remove_at; NULL for none. */
-struct gt_entry *gt_live_seek(const struct gt_live *l, const struct gt_event *event,
-			      uint16_t process, uint64_t hash, size_t *at);
-/* The entry's bytes but for `refs` and `function` stay as they are until the next birth. */
-void gt_live_remove_at(struct gt_live *l, size_t at);
-
 /* Undoes GT_CHANGE_ENDED (given its `gone`) or GT_CHANGE_RELEASED: the call turned out to fail. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 
 /* The entry that an event gives birth to. */
-struct gt_entry gt_live_entry_of(const struct gt_event *event, uint16_t process);
+static inline struct gt_entry gt_live_entry_of(const struct gt_event *e, uint16_t process)
+{
+	return (struct gt_entry){ .handle = e->handle,
+				  .size = e->size,
+				  .owner = e->owner,
+				  .time_ns = e->time_ns,
+				  .stack = e->stack,
+				  .tid = e->tid,
+				  .refs = 1,
+				  .function = e->function,
+				  .place = e->place < 64 ? e->place : 0,
+				  .process = process };
+}
 /*
  * Adds an entry that no creation gives birth to: a retain has shown that its handle is alive.
  * Nothing else may live under that handle. NULL: out of memory.
@@ -129,50 +128,12 @@ void gt_live_each_of(const struct gt_live *l, uint16_t process,
 /* Bytes allocated for all entries, index included. */
 size_t gt_live_bytes(const struct gt_live *l);
 
-/* For a function that only fetches: compilers take a call of it for one without any effect. */
-#define GT_PREFETCHES static inline __attribute__((always_inline))
-
-enum { GT_LIVE_CHUNK = 64, GT_TAG_FAR = 15 };
+enum { GT_LIVE_CHUNK = 64 };
 
 /* The entry of a slot; of one that is not in use, its function is GT_FN_NONE. */
 static inline struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
 {
 	return &l->chunks[slot / GT_LIVE_CHUNK][slot % GT_LIVE_CHUNK];
-}
-
-/*
- * Four bits of a hash, never 0, and four for the distance of its entry's position from where the
- * hash starts; GT_TAG_FAR: as far or farther. An entry can be moved without looking at it.
- */
-static inline uint8_t gt_live_tag(uint64_t hash, size_t distance)
-{
-	return (uint8_t)((hash >> 60 ? hash >> 60 : 1) << 4 |
-			 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
-}
-
-/*
- * Begin to fetch what it takes to find a handle by its hash (gt_handle_hash), and a while later the
- * entry that this leads to. They change nothing.
- */
-GT_PREFETCHES void gt_live_prefetch(const struct gt_live *l, uint64_t hash)
-{
-	if (l->index) {
-		__builtin_prefetch(&l->index[hash & l->mask], 1);
-		__builtin_prefetch(&l->tags[hash & l->mask], 1);
-	}
-}
-
-GT_PREFETCHES void gt_live_prefetch_entry(const struct gt_live *l, uint64_t hash)
-{
-	/* most are no farther */
-	for (size_t k = 0; l->index && k < 3; k++) {
-		size_t i = (hash + k) & l->mask;
-
-		if (l->tags[i] == gt_live_tag(hash, k)) {
-			__builtin_prefetch(gt_live_at(l, l->index[i] - 1), 1);
-			break;
-		}
-	}
 }
 
 /* Kinds of one family share their handles: one release function serves them all. */

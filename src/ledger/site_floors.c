@@ -54,12 +54,13 @@ static void join_steps(struct gt_site_floors *f, unsigned power)
 	free(newest);
 }
 
-/* The step is over. */
-static __attribute__((noinline)) void next_step(struct gt_site_floors *f)
+void gt_site_floors_next_step(struct gt_site_floors *f)
 {
 	uint64_t time = f->now_ns - f->start_ns;
 	unsigned power = 0;
 
+	if (!f->turn)
+		f->step_ns = GT_FIRST_STEP_NS;
 	if (time > GT_TIME_SERIES_MAX_NS)
 		time = GT_TIME_SERIES_MAX_NS;
 	gt_site_floors_flush(f);
@@ -71,34 +72,13 @@ static __attribute__((noinline)) void next_step(struct gt_site_floors *f)
 	f->step_end_ns = time < GT_TIME_SERIES_MAX_NS ? (f->step + 1) * f->step_ns : UINT64_MAX;
 }
 
-void gt_site_floors_advance(struct gt_site_floors *f, uint64_t time_ns)
+void gt_site_floors_begin_site(struct gt_site_floors *f, uint32_t site)
 {
-	if (!f->turn) {
-		f->turn = 1;
-		f->start_ns = f->now_ns = time_ns;
-		f->step_ns = f->step_end_ns = GT_FIRST_STEP_NS;
-	}
-	if (time_ns > f->now_ns)
-		f->now_ns = time_ns;
-	if (f->now_ns - f->start_ns >= f->step_end_ns)
-		next_step(f);
-}
-
-void gt_site_floors_set(struct gt_site_floors *f, uint32_t site, uint64_t held)
-{
-	struct gt_floor_now *now;
-
 	GT_REACH(f->sites, f->site_count, site);
-	now = &f->sites[site];
-	if (now->turn != f->turn) {
-		GT_GROW(f->changed, f->changed_count, f->changed_room);
-		f->changed[f->changed_count++] = site;
-		now->turn = f->turn;
-		now->low = now->last;
-	}
-	now->last = held;
-	if (held < now->low)
-		now->low = held;
+	GT_GROW(f->changed, f->changed_count, f->changed_room);
+	f->changed[f->changed_count++] = site;
+	f->sites[site].turn = f->turn;
+	f->sites[site].low = f->sites[site].last;
 }
 
 void gt_site_floors_end(struct gt_site_floors *f, size_t least_rows)

@@ -41,10 +41,42 @@ struct gt_site_floors {
 
 void gt_site_floors_fini(struct gt_site_floors *f);
 
+/* The rare parts of the next two: the step is over, or a site changes for the first time in it. */
+void gt_site_floors_next_step(struct gt_site_floors *f);
+void gt_site_floors_begin_site(struct gt_site_floors *f, uint32_t site);
+
 /* Moves on to a moment; never moves back. */
-void gt_site_floors_advance(struct gt_site_floors *f, uint64_t time_ns);
+static inline void gt_site_floors_advance(struct gt_site_floors *f, uint64_t time_ns)
+{
+	if (!f->turn)
+		f->start_ns = f->now_ns = time_ns;
+	if (time_ns > f->now_ns)
+		f->now_ns = time_ns;
+	/* as it is, too, before the first moment */
+	if (f->now_ns - f->start_ns >= f->step_end_ns)
+		gt_site_floors_next_step(f);
+}
+
 /* What a site holds from that moment on. */
-void gt_site_floors_set(struct gt_site_floors *f, uint32_t site, uint64_t held);
+static inline void gt_site_floors_set(struct gt_site_floors *f, uint32_t site, uint64_t held)
+{
+	struct gt_floor_now *now;
+
+	if (site >= f->site_count || f->sites[site].turn != f->turn)
+		gt_site_floors_begin_site(f, site);
+	now = &f->sites[site];
+	now->last = held;
+	now->low = held < now->low ? held : now->low;
+}
+
+/* Begins to fetch what it takes to set a site. */
+static inline __attribute__((always_inline)) void gt_site_floors_prefetch(
+	const struct gt_site_floors *f, uint32_t site)
+{
+	if (site < f->site_count)
+		__builtin_prefetch(&f->sites[site], 1);
+}
+
 /* Writes the rows of the current step; it may go on. */
 void gt_site_floors_flush(struct gt_site_floors *f);
 /* After the last change: drops sites with fewer rows, and what only further changes would need. */

@@ -57,11 +57,23 @@ struct gt_rank gt_rank_find(const struct gt_recording *r, const uint64_t *bytes)
 	return found;
 }
 
+static bool has_ranks(const struct gt_recording *r)
+{
+	for (size_t i = 0; i < gt_recording_process_count(r); i++)
+		if (*gt_recording_process(r, i)->rank)
+			return true;
+	return false;
+}
+
 static struct gt_rank rank_of(const struct gt_view *v, const struct gt_groups *groups)
 {
-	uint64_t *bytes = gt_alloc((gt_recording_process_count(v->recording) + 1) * sizeof *bytes);
-	struct gt_rank found;
+	struct gt_rank found = { 0 };
+	uint64_t *bytes;
 
+	/* most programs are no job of several: then nobody need look at what may be millions */
+	if (!has_ranks(v->recording))
+		return found;
+	bytes = gt_alloc((gt_recording_process_count(v->recording) + 1) * sizeof *bytes);
 	for (size_t i = 0; i < groups->object_count; i++)
 		bytes[groups->objects[i]->process] += gt_entry_bytes(groups->objects[i]);
 	found = gt_rank_find(v->recording, bytes);

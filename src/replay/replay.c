@@ -2,6 +2,7 @@
 /* replay.c - the one loop that reads a recording's events, and applies them to ledgers. */
 #include "replay/replay.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/growing_sites.h"
@@ -15,6 +16,7 @@ struct run {
 	const struct gt_replay *replays;
 	struct gt_ledger **ledgers;
 	size_t count;
+	struct gt_look (*looks)[GT_LEDGER_AHEAD]; /* by ledger, at the events that come next */
 };
 
 static bool is_about(const struct run *run, const struct gt_replay *how, uint32_t process)
@@ -34,19 +36,21 @@ static bool is_before(const struct gt_replay *how, uint64_t time_ns)
 }
 
 static inline void apply_event(const struct gt_replay *how, struct gt_ledger *l,
-			       const struct gt_event *event, uint32_t process, uint64_t hash)
+			       const struct gt_event *event, uint32_t process,
+			       const struct gt_look *look)
 {
 	if (how->before)
 		how->before(how->context, l, event->time_ns);
-	gt_ledger_apply_hashed(l, event, process, hash);
+	gt_ledger_apply_ahead(l, event, process, look);
 	if (l->growth)
 		gt_growth_record(l->growth, l, event->time_ns);
 	if (how->each)
 		how->each(how->context, l, event, process);
 }
 
+/* `number`: of the event among those that the ledgers have looked at. */
 static bool take_event(const struct run *run, const struct gt_event *event, uint32_t process,
-		       uint64_t hash)
+		       size_t number)
 {
 	bool wants_more = false;
 
@@ -56,7 +60,7 @@ static bool take_event(const struct run *run, const struct gt_event *event, uint
 		if (is_done(how, run->ledgers[i]) || is_before(how, event->time_ns))
 			continue;
 		if (is_about(run, how, process))
-			apply_event(how, run->ledgers[i], event, process, hash);
+			apply_event(how, run->ledgers[i], event, process, &run->looks[i][number]);
 		wants_more |= !is_done(how, run->ledgers[i]);
 	}
 	return wants_more;
@@ -74,20 +78,16 @@ static bool is_whole(const struct run *run)
 static inline bool take_events(const struct run *run, bool whole, const struct gt_event *events,
 			       const uint32_t *processes, size_t count)
 {
-	uint64_t hashes[GT_LEDGER_AHEAD];
 	bool wants_more = true;
 
-	for (size_t i = 0; i < count; i++)
-		hashes[i] = gt_event_hash(&events[i], processes[i]);
-	/* ledgers of many resources wait for memory most of the time */
 	for (size_t i = 0; i < run->count; i++)
-		gt_ledger_prefetch(run->ledgers[i], events, hashes, count);
+		gt_ledger_look_ahead(run->ledgers[i], run->looks[i], events, processes, count);
 	for (size_t i = 0; wants_more && i < count; i++) {
 		if (whole)
 			apply_event(&run->replays[0], run->ledgers[0], &events[i], processes[i],
-				    hashes[i]);
+				    &run->looks[0][i]);
 		else
-			wants_more = take_event(run, &events[i], processes[i], hashes[i]);
+			wants_more = take_event(run, &events[i], processes[i], i);
 	}
 	return wants_more;
 }
@@ -239,7 +239,7 @@ static struct gt_ledger *new_ledger(const struct gt_recording *r, const struct g
 void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, size_t count,
 		       struct gt_ledger **ledgers)
 {
-	struct run run = { r, replays, ledgers, count };
+	struct run run = { r, replays, ledgers, count, gt_alloc(count * sizeof *run.looks) };
 
 	for (size_t i = 0; i < count; i++)
 		ledgers[i] = new_ledger(r, &replays[i]);
@@ -252,6 +252,7 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 	gt_recording_on_sample(r, NULL, NULL);
 	gt_recording_on_paging(r, NULL, NULL);
 	gt_recording_on_touch(r, NULL, NULL);
+	free(run.looks);
 	for (size_t i = 0; i < count; i++) {
 		if (replays[i].last)
 			replays[i].last(replays[i].context, ledgers[i]);

@@ -18,10 +18,11 @@
 
 #include "guest/loaded_modules.h"
 #include "guest/recorder.h"
+#include "tracker/meter.h"
 
 #include "test_scratch.h"
 
-enum { ROUNDS = 50000, HANDLE = 0x7000, OWNER = 0x9000 };
+enum { ROUNDS = 50000, GROWN = 20000, HANDLE = 0x7000, OWNER = 0x9000 };
 
 static char csv[64];
 
@@ -67,6 +68,26 @@ static void handles_that_come_and_go_reuse_memory(void **state)
 		assert_int_equal(end(GT_FN_zeMemPutIpcHandle, HANDLE).change, GT_CHANGE_ENDED);
 	}
 	assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd, 0, before + (64 << 10));
+}
+
+static void only_a_table_that_grows_makes_the_tracker_read_again(void **state)
+{
+	struct gt_meter size;
+
+	(void)state;
+	apply(created(GT_FN_zeContextCreate, HANDLE, 0));
+	end(GT_FN_zeContextDestroy, HANDLE);
+	gt_meter_read(&size);
+	for (int i = 0; i < 3; i++) {
+		apply(created(GT_FN_zeContextCreate, HANDLE, 0));
+		end(GT_FN_zeContextDestroy, HANDLE);
+		assert_true(gt_meter_reuse(&size));
+	}
+	for (uint64_t i = 0; i < GROWN; i++)
+		apply(created(GT_FN_zeContextCreate, HANDLE + i, 0));
+	assert_false(gt_meter_reuse(&size));
+	for (uint64_t i = 0; i < GROWN; i++)
+		end(GT_FN_zeContextDestroy, HANDLE + i);
 }
 
 static void ending_an_owner_also_ends_resources_whose_end_failed(void **state)
@@ -281,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(handles_that_come_and_go_reuse_memory),
+		cmocka_unit_test(only_a_table_that_grows_makes_the_tracker_read_again),
 		cmocka_unit_test(ending_an_owner_also_ends_resources_whose_end_failed),
 		cmocka_unit_test(a_replaced_resource_is_reported),
 		cmocka_unit_test(a_retain_of_an_unknown_handle_makes_it_alive),
