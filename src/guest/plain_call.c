@@ -38,11 +38,13 @@ IN_ONE bool gt_plain_begin(struct gt_guest_call *g, const uint64_t *argv, const 
 	if (!(g->ends && gt_api_is_pool(fn->api)))
 		gt_call_stack(g, g->call.begun_ns);
 	g->call.phase = gt_recorder_phase();
-	gt_recorder_enter(&(struct gt_event){ .function = (uint16_t)g->call.function,
-					      .time_ns = g->call.begun_ns,
-					      .stack = g->call.stack,
-					      .phase = g->call.phase },
-			  argv, g->frame);
+	/* a pool tells of its blocks afterwards: no process ends in that */
+	if (!gt_api_is_pool(fn->api))
+		gt_recorder_enter(&(struct gt_event){ .function = (uint16_t)g->call.function,
+						      .time_ns = g->call.begun_ns,
+						      .stack = g->call.stack,
+						      .phase = g->call.phase },
+				  argv, g->frame);
 	leave_first(error_at, error);
 	return true;
 }
@@ -77,7 +79,8 @@ IN_ONE bool gt_plain_end(struct gt_guest_call *g, uint64_t ret, const struct gt_
 	g->call.tid = gt_thread_id();
 	if (gt_call_plain_event(&g->call, door, &event))
 		gt_recorder_event(&event);
-	gt_recorder_leave(g->frame);
+	if (!gt_api_is_pool(gt_functions[g->call.function].api))
+		gt_recorder_leave(g->frame);
 	leave_first(error_at, error);
 	return true;
 }

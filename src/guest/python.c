@@ -20,7 +20,8 @@
 #include "guest/own_stack.h"
 
 enum {
-	CACHED = 1024,       /* places in code whose number is cached */
+	SETS = 1024,         /* of places in code whose number is cached, */
+	WAYS = 2,            /* and that may take each other's slot */
 	CHECKED_STACKS = 64, /* stacks whose every word is read through the kernel, at first */
 };
 
@@ -39,19 +40,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A place in code and its number; the rest differs when new code has an old one's address. */
 struct code_place {
-	uint64_t code, instruction, file, name, lines, content;
-	uint64_t number;
 	uint32_t first_line;
+	uint64_t code, instruction, file, name, lines;
+	uint64_t number;
 };
 
 /*
  * Written under the lock, and read without it: `version` is odd while an entry is written, and has
- * changed since then. So threads that make blocks at the same time do not wait for each other.
+ * changed since then. So threads that make blocks at the same time do not wait for each other. One
+ * line of the processor's cache, from which the program has driven it since the last block.
  */
 static struct cached_place {
 	_Atomic uint32_t version;
 	struct code_place place;
-} cache[CACHED];
+} __attribute__((aligned(64))) cache[SETS * WAYS];
+_Static_assert(sizeof *cache == 64, "one line each");
+static uint64_t contents[SETS * WAYS]; /* content_of() each; guarded by the lock */
 
 static uint64_t load(const uint64_t *word)
 {
@@ -74,7 +78,6 @@ static void cache_put(struct cached_place *c, const struct code_place *p)
 	store(&c->place.file, p->file);
 	store(&c->place.name, p->name);
 	store(&c->place.lines, p->lines);
-	store(&c->place.content, p->content);
 	store(&c->place.number, p->number);
 	__atomic_store_n(&c->place.first_line, p->first_line, __ATOMIC_RELAXED);
 	atomic_store_explicit(&c->version, version + 2, memory_order_release);
@@ -97,7 +100,7 @@ static bool read_safely(void *to, uint64_t from, size_t size)
 
 static bool is_pointer(uint64_t word)
 {
-	return word >= 4096 && word < GT_USER_END && !(word & 7);
+	return word - 4096 < GT_USER_END - 4096 && !(word & 7);
 }
 
 static bool read_bytes(void *out, uint64_t from, size_t size)
@@ -178,18 +181,32 @@ static uint64_t content_of(const struct code_place *p)
 	return gt_python_content(&m);
 }
 
-static struct cached_place *place_of(uint64_t code, uint64_t instruction)
+/* The first of the WAYS slots that a place may have. */
+static struct cached_place *slots_of(uint64_t code, uint64_t instruction)
 {
-	return &cache[((code >> 4) * 31 + (instruction >> 1)) % CACHED];
+	return &cache[((code >> 4) * 31 + (instruction >> 1)) % SETS * WAYS];
+}
+
+/* The slot of a place, or that which it takes from another; under the lock. */
+static struct cached_place *slot_of(uint64_t code, uint64_t instruction)
+{
+	static unsigned taken;
+	struct cached_place *slots = slots_of(code, instruction);
+
+	for (int i = 0; i < WAYS; i++)
+		if (!slots[i].place.number ||
+		    (slots[i].place.code == code && slots[i].place.instruction == instruction))
+			return &slots[i];
+	return &slots[taken++ % WAYS];
 }
 
 /* The number of a place in code; 0 if there is no code object. */
 static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_fn *number)
 {
 	struct code_place fresh = { .code = code, .instruction = instruction };
-	struct cached_place *cached = place_of(code, instruction);
+	struct cached_place *cached = slot_of(code, instruction);
 	const struct code_place *p = &cached->place;
-	uint64_t type;
+	uint64_t type, content;
 
 	if (!read_word(&type, code + 8) || type != (uint64_t)(uintptr_t)python.code_type ||
 	    !read_word(&fresh.file, code + python.layout.file) ||
@@ -198,13 +215,14 @@ static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_
 	    !read_bytes(&fresh.first_line, code + python.layout.first_line,
 			sizeof fresh.first_line))
 		return 0;
-	fresh.content = content_of(&fresh);
+	content = content_of(&fresh);
 	if (p->number && p->code == code && p->instruction == instruction &&
 	    p->file == fresh.file && p->name == fresh.name && p->lines == fresh.lines &&
-	    p->first_line == fresh.first_line && p->content == fresh.content)
+	    p->first_line == fresh.first_line && contents[cached - cache] == content)
 		return p->number;
 	fresh.number = describe(&fresh, number);
 	cache_put(cached, &fresh);
+	contents[cached - cache] = content;
 	return fresh.number;
 }
 
@@ -238,12 +256,11 @@ static inline uint64_t word_at(uint64_t address)
 	return word;
 }
 
-/* The number of a place in code of a file that is still what the cache has; 0: it is not. */
-static inline __attribute__((always_inline)) uint64_t known_number(uint64_t code,
-								   uint64_t instruction)
+/* The number of a place in code of a file if this slot has it, as it still is; 0: it has not. */
+static inline __attribute__((always_inline)) uint64_t known_in(const struct cached_place *c,
+							       const struct gt_python_layout *l,
+							       uint64_t code, uint64_t instruction)
 {
-	const struct gt_python_layout *l = &python.layout;
-	struct cached_place *c = place_of(code, instruction);
 	const struct code_place *p = &c->place;
 	uint32_t version = atomic_load_explicit(&c->version, memory_order_acquire), first_line;
 	uint64_t number = load(&p->number), file = load(&p->file);
@@ -263,15 +280,26 @@ static inline __attribute__((always_inline)) uint64_t known_number(uint64_t code
 	return atomic_load_explicit(&c->version, memory_order_relaxed) == version ? number : 0;
 }
 
+static inline __attribute__((always_inline)) uint64_t known_number(const struct gt_python_layout *l,
+								   uint64_t code,
+								   uint64_t instruction)
+{
+	const struct cached_place *slots = slots_of(code, instruction);
+	uint64_t number = 0;
+
+	for (int i = 0; i < WAYS && !number; i++)
+		number = known_in(&slots[i], l, code, instruction);
+	return number;
+}
+
 /*
  * The usual frame, as read_frame reads it, in a tenth of its time and without the lock: one whose
  * place is in the cache, in code of a file, or one without code. False: read_frame has to look.
  */
-static inline __attribute__((always_inline)) bool read_known(uint64_t frame, uint64_t *next,
+static inline __attribute__((always_inline)) bool read_known(const struct gt_python_layout *l,
+							     uint64_t frame, uint64_t *next,
 							     uint64_t *number)
 {
-	const struct gt_python_layout *l = &python.layout;
-
 	*number = 0;
 	if (!is_pointer(frame))
 		return false;
@@ -280,7 +308,7 @@ static inline __attribute__((always_inline)) bool read_known(uint64_t frame, uin
 	    *(const uint8_t *)(uintptr_t)(frame + l->owner) >= GT_PYTHON_NO_CODE)
 		return true;
 	/* 3.14 keeps tags in the low bits */
-	*number = known_number(word_at(frame + l->code) & ~UINT64_C(7),
+	*number = known_number(l, word_at(frame + l->code) & ~UINT64_C(7),
 			       word_at(frame + l->instruction));
 	return *number;
 }
@@ -298,20 +326,23 @@ static bool innermost_frame(uint64_t *frame)
 /* All frames without the lock, if every one is known; false: read_frames has to look. */
 static bool read_known_frames(uint64_t *out, size_t most, size_t *count)
 {
-	uint64_t frame, next, number;
+	/* its own: nothing that is stored here can change it */
+	const struct gt_python_layout l = python.layout;
+	uint64_t *const begin = out, *const end = out + most, frame, next, number;
 
 	*count = 0;
 	if (atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0)
 		return false;
 	if (!innermost_frame(&frame))
 		return true;
-	for (size_t i = 0; i < 4 * most && *count < most && frame; i++) {
-		if (!read_known(frame, &next, &number))
+	for (size_t left = 4 * most; left && out < end && frame; left--) {
+		if (!read_known(&l, frame, &next, &number))
 			return false;
-		if (number)
-			out[(*count)++] = number;
+		*out = number;
+		out += number != 0;
 		frame = next;
 	}
+	*count = (size_t)(out - begin);
 	return true;
 }
 
@@ -324,7 +355,7 @@ static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 	if (!innermost_frame(&frame))
 		return 0;
 	for (size_t i = 0; i < 4 * most && count < most && frame; i++) {
-		if ((is_checked || !read_known(frame, &next, &number)) &&
+		if ((is_checked || !read_known(&python.layout, frame, &next, &number)) &&
 		    !read_frame(frame, &next, &number, fn))
 			break;
 		if (number)

@@ -62,7 +62,7 @@ static struct cached_place *wanted_slot(void)
 {
 	struct code_place wanted = place(WANTED);
 
-	return place_of(wanted.code, wanted.instruction);
+	return slots_of(wanted.code, wanted.instruction);
 }
 
 /* A child that does `act` again and again, and stops before and after it. */
@@ -140,7 +140,7 @@ static uint64_t read_wanted(void)
 {
 	struct code_place wanted = place(WANTED);
 
-	return known_number(wanted.code, wanted.instruction);
+	return known_number(&python.layout, wanted.code, wanted.instruction);
 }
 
 static uint64_t write_wanted(void)
