@@ -445,6 +445,16 @@ def test_static_variables_are_listed_separately_with_their_names(case):
     assert "NOT LEAKED" in text and "counters" in text, text
 
 
+def test_variables_of_code_that_awaits_a_context_are_on_no_device(case):
+    """PyTorch's libraries are loaded before its context: their variables take no memory yet."""
+    case.path("a.cubin").write_bytes(cubin([(b"counters", 4000, b".nv.global", 0)]))
+    run, report = live(case, "a.gt", "early")
+    assert kinds({"groups": report["lasting"]}) == {"static device memory": (1, 4000)}, report
+    memory = case.report("a.gt", "memory")
+    assert [d["device"] for d in memory["devices"]] == ["GPU 0: Stand-in GPU"], memory
+    assert {g["part"]: g["bytes"] for g in memory["groups"]} == {"places": 5000}, memory
+
+
 def test_a_truncated_or_malformed_cubin_does_no_harm(case):
     whole = cubin([(b"counters", 4000, b".nv.global", 0)])
     for size in range(0, len(whole), 31):  # tests/fuzz/fuzz_cubin.c tries many more
@@ -554,7 +564,7 @@ def test_damaged_compressed_code_does_no_harm(case):
 
 # what has no second way, or has it in its name
 ONE_WAY = {"static_variables_of_compressed_code_are_listed", "damaged_compressed_code_does_no_harm",
-           "static_variables_of_code_that_nvcc_compressed",
+           "static_variables_of_code_that_nvcc_compressed", "variables_of_code_that_awaits_a_context_are_on_no_device",
            "a_truncated_or_malformed_cubin_does_no_harm", "doctor_reports_what_cuda_needs", "the_door_works_without_gputrack_run",
            "without_nvml_no_device_samples_are_recorded"}
 for name, test in list(globals().items()):

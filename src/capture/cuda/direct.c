@@ -7,6 +7,7 @@
  */
 #include "capture/cuda/direct.h"
 
+#include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +174,7 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 #define FN__(fn, special, memory, binding, ...)                                                    \
 	static CUresult wrap_##fn(PARAMS(__VA_ARGS__))                                             \
 	{                                                                                          \
-		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.driver[GT_ENTRY_##fn];     \
+		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.next[GT_ENTRY_##fn];       \
 		uint64_t argv[] = { WORDS(__VA_ARGS__) };                                          \
 		struct gt_cuda_reading reading;                                                    \
 		struct gt_guest_call g;                                                            \
@@ -200,42 +201,10 @@ static __attribute__((noinline)) void after(enum gt_function_id function, const 
 #undef FN
 #undef ALSO
 
-/*
- * The driver hands out functions by base name and version. Which one came is told by its address,
- * whatever it was asked by.
- */
-static void *wrapper_of(void *function)
-{
-	for (size_t i = 0; function && i < GT_ENTRIES; i++)
-		if (gt_cuda_entries.driver[i] == function)
-			return gt_cuda_entries.wrapper[i] ? gt_cuda_entries.wrapper[i] : function;
-	return function;
-}
-
 static CUresult wrap_cuGetProcAddress(const char *symbol, void **function, int version,
-				      cuuint64_t flags)
-{
-	CUresult (*next)(const char *, void **, int, cuuint64_t) =
-		gt_cuda_entries.driver[GT_ENTRY_cuGetProcAddress];
-	CUresult result = next(symbol, function, version, flags);
-
-	if (result == CUDA_SUCCESS && function)
-		*function = wrapper_of(*function);
-	return result;
-}
-
-/* The last argument is an enum of the header, or NULL. */
+				      cuuint64_t flags);
 static CUresult wrap_cuGetProcAddress_v2(const char *symbol, void **function, int version,
-					 cuuint64_t flags, void *status)
-{
-	CUresult (*next)(const char *, void **, int, cuuint64_t, void *) =
-		gt_cuda_entries.driver[GT_ENTRY_cuGetProcAddress_v2];
-	CUresult result = next(symbol, function, version, flags, status);
-
-	if (result == CUDA_SUCCESS && function)
-		*function = wrapper_of(*function);
-	return result;
-}
+					 cuuint64_t flags, void *status);
 
 static const struct {
 	const char *name;
@@ -251,6 +220,119 @@ static const struct {
 #undef ALSO
 	ENTRY(cuGetProcAddress) ENTRY(cuGetProcAddress_v2)
 };
+
+static int find_entry(void *const table[GT_ENTRIES], const void *function)
+{
+	for (int i = 0; function && i < GT_ENTRIES; i++)
+		if (table[i] == function)
+			return i;
+	return -1;
+}
+
+/*
+ * A tool may stand before the driver with a library of its own, as Nsight Compute does. What it
+ * hands out by name is then neither exported by it nor, perhaps, by the driver.
+ */
+static struct {
+	struct link_map *tool; /* NULL: there is none */
+	void *(*find)(void *, const char *);
+	void *exported[GT_ENTRIES]; /* by the driver behind it, once that is found */
+	_Atomic bool is_found;
+} behind;
+
+static bool is_driver(const struct link_map *map)
+{
+	static const char driver[] = "libcuda.so";
+	const char *slash = strrchr(map->l_name, '/');
+
+	return !strncmp(slash ? slash + 1 : map->l_name, driver, sizeof driver - 1);
+}
+
+/* False: there is no such driver. Not by dlopen, which may be the tool's. */
+static bool find_behind(void)
+{
+	struct link_map *map = behind.tool;
+
+	if (!map || atomic_load_explicit(&behind.is_found, memory_order_acquire))
+		return map;
+	while (map->l_prev)
+		map = map->l_prev;
+	while (map && !is_driver(map))
+		map = map->l_next;
+	/* two threads may do this at once: both write the same */
+	for (int i = 0; map && i < GT_ENTRIES; i++)
+		behind.exported[i] = behind.find(map, ours[i].name);
+	if (map)
+		atomic_store_explicit(&behind.is_found, true, memory_order_release);
+	return map;
+}
+
+/* How a function was asked for. */
+struct asked {
+	const char *symbol;
+	int version;
+	cuuint64_t flags;
+};
+
+/* Which function a tool handed out, by what the driver answers to the same question; -1: unknown.
+ */
+static int entry_behind(const struct asked *asked, const void *function)
+{
+	CUresult (*ask)(const char *, void **, int, cuuint64_t, void *);
+	void *known = NULL;
+	int entry;
+
+	if (!find_behind())
+		return -1;
+	entry = find_entry(behind.exported, function);
+	ask = behind.exported[GT_ENTRY_cuGetProcAddress_v2];
+	if (entry < 0 && ask &&
+	    ask(asked->symbol, &known, asked->version, asked->flags, NULL) == CUDA_SUCCESS)
+		entry = find_entry(behind.exported, known);
+	return entry;
+}
+
+/*
+ * The driver hands out functions by base name and version. Which one came is told by its address,
+ * whatever it was asked by.
+ */
+static void *wrapper_of(const struct asked *asked, void *function)
+{
+	int entry = find_entry(gt_cuda_entries.driver, function);
+
+	if (entry < 0) {
+		entry = entry_behind(asked, function);
+		if (entry >= 0)
+			gt_cuda_entries.next[entry] = function;
+	}
+	return entry >= 0 && gt_cuda_entries.wrapper[entry] ? gt_cuda_entries.wrapper[entry] :
+							      function;
+}
+
+static CUresult wrap_cuGetProcAddress(const char *symbol, void **function, int version,
+				      cuuint64_t flags)
+{
+	CUresult (*next)(const char *, void **, int, cuuint64_t) =
+		gt_cuda_entries.next[GT_ENTRY_cuGetProcAddress];
+	CUresult result = next(symbol, function, version, flags);
+
+	if (result == CUDA_SUCCESS && function)
+		*function = wrapper_of(&(struct asked){ symbol, version, flags }, *function);
+	return result;
+}
+
+/* The last argument is an enum of the header, or NULL. */
+static CUresult wrap_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+					 cuuint64_t flags, void *status)
+{
+	CUresult (*next)(const char *, void **, int, cuuint64_t, void *) =
+		gt_cuda_entries.next[GT_ENTRY_cuGetProcAddress_v2];
+	CUresult result = next(symbol, function, version, flags, status);
+
+	if (result == CUDA_SUCCESS && function)
+		*function = wrapper_of(&(struct asked){ symbol, version, flags }, *function);
+	return result;
+}
 
 /* Under the loader's lock, as other doors start: no thread waits here for one that waits there. */
 __attribute__((constructor)) static void start(void)
@@ -270,6 +352,10 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 		return NULL;
 	if (atomic_load(&found))
 		return &gt_cuda_entries;
+	if (!is_driver(handle)) {
+		behind.tool = handle;
+		behind.find = find;
+	}
 	touches = gt_settings_get()->touches && gt_cuda_touch_start(find, handle);
 	if (touches)
 		door.place = place_and_touch;
@@ -280,6 +366,7 @@ const struct gt_cuda_entries *gt_cuda_direct(void *(*find)(void *, const char *)
 								       gt_cuda_launch_wrappers[i];
 
 		gt_cuda_entries.driver[i] = find(handle, ours[i].name);
+		gt_cuda_entries.next[i] = gt_cuda_entries.driver[i];
 		gt_cuda_entries.wrapper[i] = gt_cuda_entries.driver[i] ? wrapper : NULL;
 	}
 	*(void **)&get_current = find(handle, "cuCtxGetCurrent");

@@ -26,10 +26,11 @@ enum gt_cuda_entry {
 };
 /* clang-format on */
 
-/* The driver's functions and the door's wrappers of them; a function that is not there is NULL. */
+/* A function that is not there is NULL. */
 struct gt_cuda_entries {
-	void *driver[GT_ENTRIES];
-	void *wrapper[GT_ENTRIES];
+	void *driver[GT_ENTRIES];  /* what the driver exports */
+	void *wrapper[GT_ENTRIES]; /* the door's, which stands before it */
+	void *next[GT_ENTRIES];    /* what the wrapper calls: the former, or what it stands for */
 };
 
 /* Of the door. */
@@ -37,7 +38,8 @@ extern struct gt_cuda_entries gt_cuda_entries;
 
 /*
  * Exported by the door under this name. Finds the functions of the driver with `find` (a dlsym) and
- * `handle`. NULL: nothing is recorded in this process. May be called more than once, by any thread.
+ * `handle`, which dlopen gave: in the C library, a struct link_map. NULL: nothing is recorded in
+ * this process. May be called more than once, by any thread.
  */
 #define GT_CUDA_DIRECT "gt_cuda_direct"
 typedef const struct gt_cuda_entries *gt_cuda_direct_fn(void *(*find)(void *, const char *),

@@ -84,7 +84,7 @@ static inline const void *stream_of(const CUlaunchConfig *config)
 #define LAUNCH(fn, row, function_, stream_, ...)                                                   \
 	static CUresult wrap_##fn(PARAMS(__VA_ARGS__))                                             \
 	{                                                                                          \
-		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.driver[GT_ENTRY_##fn];     \
+		CUresult (*next)(PARAMS(__VA_ARGS__)) = gt_cuda_entries.next[GT_ENTRY_##fn];       \
 		const void *function = function_, *stream = stream_;                               \
 		struct gt_cuda_reading reading;                                                    \
 		CUresult result;                                                                   \

@@ -369,7 +369,7 @@ static void shares(struct gt_guest_work *work, uint64_t address)
 static inline void *next_of(enum gt_cuda_entry entry)
 {
 	return gt_cuda_launch_wrappers[entry] ? gt_cuda_launch_wrappers[entry] :
-						gt_cuda_entries.driver[entry];
+						gt_cuda_entries.next[entry];
 }
 
 #ifdef GT_HAVE_CUDA_H

@@ -12,6 +12,7 @@
  *   devices    a context on each device, with memory
  *   stripes    four blocks of memory mapped side by side, and unmapped by one call
  *   statics    loads the modules a.cubin and b.cubin, unloads the second
+ *   early      loads the library a.cubin before there is a context, then allocates 5,000 bytes
  *   packed     loads 0.fatbin, 1.fatbin, … by each function in its turn
  *   seen       200 MiB that stay until somebody has asked libnvidia-ml's stand-in about them twice
  */
@@ -195,6 +196,16 @@ static void statics(void)
 	need(cuLibraryLoadData(&library, "code", NULL, NULL, 0, NULL, NULL, 0), "other code");
 }
 
+static void early(void)
+{
+	CUlibrary library;
+
+	need(cuLibraryLoadFromFile(&library, "a.cubin", NULL, NULL, 0, NULL, NULL, 0),
+	     "cuLibraryLoadFromFile");
+	open_context();
+	make_memory(5000);
+}
+
 static const void *bytes_of(const char *path)
 {
 	struct stat st;
@@ -272,6 +283,7 @@ static const struct {
 	{ "kept", kept },       { "threads", threads },    { "fork", in_child },
 	{ "fails", fails },     { "devices", devices },    { "seen", seen },
 	{ "statics", statics }, { "stripes", stripes },    { "packed", packed },
+	{ "early", early },
 };
 
 int main(int argc, char **argv)

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.c - what is alive in the stand-in driver: one table, one lock. */
+/*
+ * objects.c - what is alive in the stand-in driver: one table, a lock for each part of it.
+ *
+ * With one lock, benchmarks of several threads would time how they wait for it, which changes with
+ * whatever is done between two calls.
+ */
 #include "fake.h"
 #include "../gpu_memory/share.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 1 << 16 };
+enum { BUCKETS = 1 << 10, PARTS = 64 };
 
-static struct fake_object *table[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t alive, bytes;
+/* As far apart as processors fetch memory. */
+static struct part {
+	_Alignas(128) pthread_mutex_t lock;
+	uint64_t alive;
+	struct fake_object *table[BUCKETS];
+} parts[PARTS] = { [0 ... PARTS - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
+static _Atomic uint64_t bytes;
 static struct fake_share *share;
+static pthread_mutex_t share_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_share(void)
@@ -20,24 +31,19 @@ static void open_share(void)
 	share = fake_share_open();
 }
 
-/* Under the lock: tells the stand-in libnvidia-ml. */
+/* Tells the stand-in libnvidia-ml. */
 static void count_bytes(uint64_t more)
 {
-	bytes += more;
-	if (share) {
-		atomic_store(&share->bytes, bytes);
-		atomic_store(&share->pid, (uint64_t)getpid());
-	}
-}
-
-static struct fake_object **find(enum fake_class class, uint64_t handle)
-{
-	uint64_t hash = (handle ^ (uint64_t) class << 48) * 0x9e3779b97f4a7c15u;
-	struct fake_object **at = &table[hash >> 48];
-
-	while (*at && ((*at)->handle != handle || (*at)->class != class))
-		at = &(*at)->next;
-	return at;
+	if (!more)
+		return;
+	atomic_fetch_add(&bytes, more);
+	if (!share)
+		return;
+	/* the last to tell must tell the last figure */
+	pthread_mutex_lock(&share_lock);
+	atomic_store(&share->bytes, atomic_load(&bytes));
+	atomic_store(&share->pid, (uint64_t)getpid());
+	pthread_mutex_unlock(&share_lock);
 }
 
 static bool on_device(enum fake_class class)
@@ -65,10 +71,53 @@ uint64_t fake_cuda_total(void)
 	return mib ? ((uint64_t)atoi(mib) - 412) << 20 : 16ull << 30;
 }
 
+static uint64_t hash_of(enum fake_class class, uint64_t handle)
+{
+	return (handle ^ (uint64_t) class << 48) * 0x9e3779b97f4a7c15u;
+}
+
+/* Its part of the table, locked. */
+static struct part *enter(enum fake_class class, uint64_t handle)
+{
+	struct part *part = &parts[(hash_of(class, handle) >> 32) % PARTS];
+
+	pthread_mutex_lock(&part->lock);
+	return part;
+}
+
+static void leave(struct part *part)
+{
+	pthread_mutex_unlock(&part->lock);
+}
+
+static struct fake_object **find(struct part *part, enum fake_class class, uint64_t handle)
+{
+	struct fake_object **at = &part->table[(hash_of(class, handle) >> 48) % BUCKETS];
+
+	while (*at && ((*at)->handle != handle || (*at)->class != class))
+		at = &(*at)->next;
+	return at;
+}
+
+/* False, and nothing counted, if the GPU is full. */
+static bool take_bytes(enum fake_class class, size_t size)
+{
+	uint64_t more = (on_device(class) ? size : 0) + cost(class);
+
+	count_bytes(more);
+	if (!on_device(class) || !getenv("FAKE_GPU_MIB") ||
+	    atomic_load(&bytes) - cost(class) <= fake_cuda_total())
+		return true;
+	count_bytes(0 - more);
+	return false;
+}
+
 static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUcontext owner,
 		    void *block)
 {
 	struct fake_object *fresh = malloc(sizeof *fresh), **at;
+	CUresult result = CUDA_SUCCESS;
+	struct part *part;
 
 	if (!fresh)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -79,23 +128,20 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 				       .refs = 1,
 				       .class = (uint8_t) class };
 	pthread_once(&once, open_share);
-	pthread_mutex_lock(&lock);
-	at = find(class, handle);
+	part = enter(class, handle);
+	at = find(part, class, handle);
 	if (*at) {
-		pthread_mutex_unlock(&lock);
-		free(fresh);
-		return CUDA_ERROR_ALREADY_MAPPED;
+		result = CUDA_ERROR_ALREADY_MAPPED;
+	} else if (!take_bytes(class, size)) {
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	} else {
+		*at = fresh;
+		part->alive++;
 	}
-	if (on_device(class) && getenv("FAKE_GPU_MIB") && bytes + size > fake_cuda_total()) {
-		pthread_mutex_unlock(&lock);
+	leave(part);
+	if (result)
 		free(fresh);
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*at = fresh;
-	alive++;
-	count_bytes((on_device(class) ? size : 0) + cost(class));
-	pthread_mutex_unlock(&lock);
-	return CUDA_SUCCESS;
+	return result;
 }
 
 CUresult fake_new(enum fake_class class, uint64_t *handle, size_t size, CUcontext owner)
@@ -121,12 +167,12 @@ CUresult fake_new_at(enum fake_class class, uint64_t handle, size_t size, CUcont
 	return handle ? add(class, handle, size, owner, NULL) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static void take_out(struct fake_object **at)
+static void take_out(struct part *part, struct fake_object **at)
 {
 	struct fake_object *gone = *at;
 
 	*at = gone->next;
-	alive--;
+	part->alive--;
 	count_bytes(0 - (on_device(gone->class) ? gone->size : 0) - cost(gone->class));
 	/* the object before its block: the block is what the next one gets */
 	void *block = gone->block;
@@ -136,74 +182,66 @@ static void take_out(struct fake_object **at)
 
 CUresult fake_end(enum fake_class class, uint64_t handle)
 {
-	struct fake_object **at;
+	struct part *part = enter(class, handle);
+	struct fake_object **at = find(part, class, handle);
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
 
-	pthread_mutex_lock(&lock);
-	at = find(class, handle);
 	if (*at) {
 		result = CUDA_SUCCESS;
 		if (!--(*at)->refs)
-			take_out(at);
+			take_out(part, at);
 	}
-	pthread_mutex_unlock(&lock);
+	leave(part);
 	return result;
 }
 
 CUresult fake_retain(enum fake_class class, uint64_t handle)
 {
-	struct fake_object *object;
+	struct part *part = enter(class, handle);
+	struct fake_object *object = *find(part, class, handle);
 
-	pthread_mutex_lock(&lock);
-	object = *find(class, handle);
 	if (object)
 		object->refs++;
-	pthread_mutex_unlock(&lock);
+	leave(part);
 	return object ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 bool fake_is_alive(enum fake_class class, uint64_t handle)
 {
-	bool found;
+	struct part *part = enter(class, handle);
+	bool found = *find(part, class, handle) != NULL;
 
-	pthread_mutex_lock(&lock);
-	found = *find(class, handle) != NULL;
-	pthread_mutex_unlock(&lock);
+	leave(part);
 	return found;
 }
 
 uint64_t fake_size(enum fake_class class, uint64_t handle)
 {
-	const struct fake_object *object;
-	uint64_t size;
+	struct part *part = enter(class, handle);
+	const struct fake_object *object = *find(part, class, handle);
+	uint64_t size = object ? object->size : 0;
 
-	pthread_mutex_lock(&lock);
-	object = *find(class, handle);
-	size = object ? object->size : 0;
-	pthread_mutex_unlock(&lock);
+	leave(part);
 	return size;
 }
 
 void fake_set_key(enum fake_class class, uint64_t handle, uint64_t key)
 {
-	struct fake_object *object;
+	struct part *part = enter(class, handle);
+	struct fake_object *object = *find(part, class, handle);
 
-	pthread_mutex_lock(&lock);
-	object = *find(class, handle);
 	if (object)
 		object->key = key;
-	pthread_mutex_unlock(&lock);
+	leave(part);
 }
 
 uint64_t fake_key(enum fake_class class, uint64_t handle)
 {
-	const struct fake_object *object;
-	uint64_t key;
+	struct part *part = enter(class, handle);
+	const struct fake_object *object = *find(part, class, handle);
+	uint64_t key = object ? object->key : 0;
 
-	pthread_mutex_lock(&lock);
-	object = *find(class, handle);
-	key = object ? object->key : 0;
-	pthread_mutex_unlock(&lock);
+	leave(part);
 	return key;
 }
 
@@ -213,14 +251,16 @@ static uint64_t search(enum fake_class class, bool (*is)(const struct fake_objec
 {
 	uint64_t found = 0;
 
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < BUCKETS && !found; i++)
-		for (struct fake_object *o = table[i]; o && !found; o = o->next)
-			if (o->class == class && is(o, word)) {
-				o->refs++;
-				found = o->handle;
-			}
-	pthread_mutex_unlock(&lock);
+	for (struct part *part = parts; part < parts + PARTS && !found; part++) {
+		pthread_mutex_lock(&part->lock);
+		for (int i = 0; i < BUCKETS && !found; i++)
+			for (struct fake_object *o = part->table[i]; o && !found; o = o->next)
+				if (o->class == class && is(o, word)) {
+					o->refs++;
+					found = o->handle;
+				}
+		leave(part);
+	}
 	return found;
 }
 
@@ -246,33 +286,32 @@ uint64_t fake_find_address(enum fake_class class, uint64_t address)
 
 void fake_end_owned(CUcontext context)
 {
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct fake_object **at = &table[i]; *at;) {
-			if ((*at)->owner == context)
-				take_out(at);
-			else
-				at = &(*at)->next;
-		}
-	pthread_mutex_unlock(&lock);
+	for (struct part *part = parts; part < parts + PARTS; part++) {
+		pthread_mutex_lock(&part->lock);
+		for (int i = 0; i < BUCKETS; i++)
+			for (struct fake_object **at = &part->table[i]; *at;) {
+				if ((*at)->owner == context)
+					take_out(part, at);
+				else
+					at = &(*at)->next;
+			}
+		leave(part);
+	}
 }
 
 uint64_t fake_cuda_alive(void)
 {
-	uint64_t count;
+	uint64_t count = 0;
 
-	pthread_mutex_lock(&lock);
-	count = alive;
-	pthread_mutex_unlock(&lock);
+	for (struct part *part = parts; part < parts + PARTS; part++) {
+		pthread_mutex_lock(&part->lock);
+		count += part->alive;
+		leave(part);
+	}
 	return count;
 }
 
 uint64_t fake_cuda_bytes(void)
 {
-	uint64_t sum;
-
-	pthread_mutex_lock(&lock);
-	sum = bytes;
-	pthread_mutex_unlock(&lock);
-	return sum;
+	return atomic_load(&bytes);
 }
