@@ -45,6 +45,11 @@ static bool is_static(enum gt_kind kind)
 	return kind == GT_STATIC_MEMORY || kind == GT_STATIC_MANAGED;
 }
 
+bool gt_awaits_context(const struct gt_entry *entry)
+{
+	return !entry->place && is_static(gt_entry_kind(entry));
+}
+
 static enum gt_memory_part part_of_function(uint16_t function)
 {
 	return function == GT_FN_cudaCodeMemory  ? GT_PART_CODE :
@@ -58,7 +63,7 @@ enum gt_memory_part gt_part_of(const struct gt_entry *entry)
 
 	if (kind == GT_DRIVER_MEMORY)
 		return part_of_function(entry->function);
-	if (!gt_kind_on_device(kind))
+	if (!gt_kind_on_device(kind) || gt_awaits_context(entry))
 		return GT_PART_COUNT;
 	return gt_kind_is_cache(kind) ? GT_PART_CACHED :
 	       is_static(kind)        ? GT_PART_STATICS :

@@ -72,6 +72,12 @@ extern const char *const gt_part_labels[GT_PART_COUNT];
  */
 enum gt_memory_part gt_part_of(const struct gt_entry *entry);
 
+/*
+ * True for a variable of code that was loaded before there was a context: it takes no memory until
+ * a context has the code, and is then part of what that takes.
+ */
+bool gt_awaits_context(const struct gt_entry *entry);
+
 /* The ledger must have samples. */
 void gt_memory_init(struct gt_memory_moment *m, const struct gt_view *v, uint64_t time_ns);
 void gt_memory_fini(struct gt_memory_moment *m);

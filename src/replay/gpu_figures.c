@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
+#include "replay/device_memory.h"
 #include "replay/replay.h"
 
 enum {
@@ -18,7 +19,7 @@ enum {
 /* What one series tells of a device. */
 struct reported {
 	bool any;
-	int64_t start, latest; /* the first value, and that of the last sample so far */
+	int64_t start, latest_beyond; /* the first value; of the last sample so far, as below */
 	/* of the sample that tells most about the moment */
 	int64_t value, beyond; /* beyond: what was known then */
 	uint64_t off_ns, time_ns;
@@ -30,6 +31,7 @@ struct gt_gpu_figures {
 	int64_t known[PLACES];
 	struct gt_map in_blocks; /* by segment: the bytes that blocks have of it */
 	uint64_t begun_ns;       /* when the first context or memory had been made; 0: not yet */
+	uint64_t sampled_ns;     /* of the last sample */
 	bool is_settled;         /* samples have shown it */
 	int64_t program_first[PLACES], device_first[PLACES]; /* beyond what was known then */
 	struct reported program[PLACES], device[PLACES];
@@ -40,7 +42,8 @@ static bool counts(const struct gt_entry *entry)
 	enum gt_kind kind = (enum gt_kind)gt_functions[entry->function].kind;
 
 	return kind == GT_DRIVER_MEMORY ||
-	       (gt_kind_on_device(kind) && !(gt_kinds[kind].habits & GT_POOLED));
+	       (gt_kind_on_device(kind) && !(gt_kinds[kind].habits & GT_POOLED) &&
+		!gt_awaits_context(entry));
 }
 
 void gt_gpu_figures_born(struct gt_gpu_figures *g, const struct gt_entry *entry)
@@ -130,18 +133,22 @@ static void take(const struct gt_gpu_figures *g, struct reported *x, const struc
 		x->time_ns = sample->time_ns;
 	}
 	x->any = true;
-	x->latest = sample->value;
+	x->latest_beyond = beyond;
 }
 
-/* What the first context takes: a sample may have been taken while it was in the making. */
+/*
+ * What the first context takes. A sample may have been taken while it was in the making, and the
+ * next one may be late: the GPU answers slowly then.
+ */
 static void settle(struct gt_gpu_figures *g, uint64_t time_ns)
 {
-	if (g->is_settled || !g->begun_ns || time_ns < g->begun_ns + SETTLED_NS)
+	if (g->is_settled || !g->begun_ns || time_ns < g->begun_ns + SETTLED_NS ||
+	    g->sampled_ns < g->begun_ns)
 		return;
 	g->is_settled = true;
 	for (size_t i = 0; i < PLACES; i++) {
-		g->program_first[i] = g->program[i].latest - g->known[i];
-		g->device_first[i] = g->device[i].latest - g->device[i].start - g->known[i];
+		g->program_first[i] = g->program[i].latest_beyond;
+		g->device_first[i] = g->device[i].latest_beyond;
 	}
 }
 
@@ -162,6 +169,7 @@ void gt_gpu_figures_sampled(struct gt_gpu_figures *g, const struct gt_sample *sa
 	place = place_of(g->view->recording, series->subject);
 	if (!place || (is_program && !sample->value))
 		return;
+	g->sampled_ns = sample->time_ns;
 	if (is_program)
 		take(g, &g->program[place], sample, g->known[place]);
 	else

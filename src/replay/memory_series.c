@@ -329,7 +329,7 @@ static bool may_tell_more(struct following *f)
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];
 		enum gt_memory_part part =
-			gt_part_of(&(struct gt_entry){ .function = site->function });
+			gt_part_of(&(struct gt_entry){ .function = site->function, .place = 1 });
 
 		if (part != GT_PART_COUNT && (part != GT_PART_PLACES || is_of_library(f, site)))
 			return true;
