@@ -2,10 +2,12 @@
 /* device_sampler.c - samples the GPUs' memory use while the program runs. */
 #include "cli/run/device_sampler.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -15,7 +17,7 @@
 #include "trace/layout.h"
 #include "trace/writer.h"
 
-enum { EVERY_NS = 100 * 1000 * 1000 };
+enum { FIRST_NS = 5 * 1000 * 1000, EVERY_NS = 100 * 1000 * 1000 };
 
 struct series {
 	uint16_t number;
@@ -29,7 +31,7 @@ struct gt_device_sampler {
 	pthread_mutex_t lock;
 	pthread_cond_t stop;
 	bool stopping;
-	char path[PATH_MAX];
+	char folder[PATH_MAX], path[PATH_MAX];
 	pid_t pid;
 	struct gt_nvml *nvml;
 	struct gt_writer *writer;
@@ -96,14 +98,14 @@ static bool open_trace(struct gt_device_sampler *s)
 	return s->lane;
 }
 
-/* Waits for the next sample; true if it is the last. */
-static bool wait_turn(struct gt_device_sampler *s)
+/* True if it has been stopped by then, or is. */
+static bool wait_until_stopped(struct gt_device_sampler *s, long ns)
 {
 	struct timespec until;
 	bool last;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += EVERY_NS;
+	until.tv_nsec += ns;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&s->lock);
@@ -114,18 +116,35 @@ static bool wait_turn(struct gt_device_sampler *s)
 	return last;
 }
 
+static bool has_traces(const char *folder)
+{
+	DIR *files = opendir(folder);
+	const struct dirent *file;
+	bool found = false;
+
+	while (files && !found && (file = readdir(files)))
+		found = strstr(file->d_name, ".trace");
+	if (files)
+		closedir(files);
+	return found;
+}
+
 static void *sample(void *context)
 {
 	struct gt_device_sampler *s = context;
 	char why[256];
 	bool last = false;
 
+	/* NVML takes tens of milliseconds to start: not for programs that have nothing to do with
+	 * it */
+	if (wait_until_stopped(s, FIRST_NS) && !has_traces(s->folder))
+		return NULL;
 	s->nvml = gt_nvml_open(why, sizeof why);
 	if (!s->nvml || !open_trace(s))
 		return NULL;
 	do {
 		take_all(s);
-		last = wait_turn(s);
+		last = wait_until_stopped(s, EVERY_NS);
 	} while (!last);
 	take_all(s);
 	for (unsigned i = 0; i < gt_nvml_count(s->nvml); i++) {
@@ -141,6 +160,7 @@ struct gt_device_sampler *gt_device_sampler_start(const char *folder, pid_t pid)
 	pthread_condattr_t clock;
 
 	s->pid = pid;
+	snprintf(s->folder, sizeof s->folder, "%s", folder);
 	snprintf(s->path, sizeof s->path, "%.4000s/" GT_SYSTEM_TRACE, folder);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&clock);
