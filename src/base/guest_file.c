@@ -106,6 +106,21 @@ bool gt_file_size_is_limited(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur != RLIM_INFINITY;
 }
 
+/*
+ * The same before each row, by the older call: prlimit64, which the C library makes, can also set
+ * limits of other processes, so it does more, and is what security monitors hook into.
+ */
+static bool writes_are_limited(void)
+{
+#ifdef SYS_getrlimit
+	unsigned long limit[2]; /* the kernel's own struct: soft and hard */
+
+	return syscall(SYS_getrlimit, RLIMIT_FSIZE, limit) || limit[0] != ~0ul;
+#else
+	return gt_file_size_is_limited();
+#endif
+}
+
 static bool is_regular(int fd)
 {
 	struct stat st;
@@ -193,7 +208,7 @@ ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t 
 {
 	int fd = gt_fd_check_is_due(&f->checked_ns, now_ns) ? current_fd(f) : atomic_load(&f->fd);
 	/* a pipe, or the program's limit, as it is now */
-	bool may_signal = !f->is_regular || gt_file_size_is_limited();
+	bool may_signal = !f->is_regular || writes_are_limited();
 	size_t written = 0;
 	ssize_t n;
 

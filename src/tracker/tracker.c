@@ -232,18 +232,22 @@ static bool has_other_threads(void)
 
 void gt_tracker_after(struct gt_tracker_call *t, struct gt_tracker_result *r)
 {
+	bool has_grown;
+
 	gt_meter_read(&r->after);
+	has_grown = r->after.anon_kb > t->before.anon_kb;
 	t->alone = t->alone && atomic_load(&calls_begun) == t->begun;
 	/* pages that this thread did not touch are another's */
-	if (r->after.anon_kb > t->before.anon_kb &&
+	if (has_grown && t->alone &&
 	    (t->touched_kb < 0 ?
 		     has_other_threads() :
 		     r->after.anon_kb - t->before.anon_kb > gt_meter_touched_kb() - t->touched_kb))
 		t->alone = false;
+	/* growth that may be another thread's does not say that calls make the process grow */
+	if (has_grown && t->alone)
+		gt_malloc_use_watch();
 	if (t->era && t->alone)
 		t->alone = gt_malloc_use_read_again(&r->free_after);
-	if (r->after.anon_kb > t->before.anon_kb)
-		gt_malloc_use_watch();
 	atomic_fetch_add(&calls_ended, 1);
 	r->counts = (struct gt_counts){ 0 };
 	r->handle = 0;

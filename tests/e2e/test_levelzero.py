@@ -364,7 +364,7 @@ def test_a_tracked_call_takes_few_system_calls(case):
         case.skip("strace is not installed, or may not trace here")
     bare, made = system_calls(case, case.levelzero())
     calls = 2 * made + 200  # each is created and destroyed; appends
-    apart, rows = unasked_malloc(case), {"write": 1, "prlimit64": 1}
+    apart, rows = unasked_malloc(case), {"write": 1, "getrlimit": 1}
     # malloc is asked before and after a call, with signals blocked, for a share of the time: of the four masks,
     # how many depends on how quickly this machine answers. Nothing else blocks signals.
     for env, of_row, masks in ((csv_to(case), rows, 4), (case.tracker(), {}, 4),

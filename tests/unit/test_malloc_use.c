@@ -8,11 +8,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "base/process.h"
 #include "tracker/malloc_use.h"
+#include "tracker/tracker.h"
 
 enum { CALLS = 1024, BLOCKS = 1000, BLOCK = 2000, MARGIN = 100 * 1024 };
 
@@ -72,6 +74,38 @@ static void an_era_ends_after_calls_in_which_nothing_grew(void **state)
 	for (int i = 0; i < 2 * CALLS; i++)
 		assert_int_equal(gt_malloc_use_era(now), first + 1);
 	assert_int_equal(gt_malloc_use_era(now), 0);
+}
+
+/* As a driver that maps memory and touches it. */
+static void grow(void)
+{
+	char *at = mmap(NULL, MARGIN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	memset(at, 1, MARGIN);
+}
+
+static void only_growth_of_a_call_that_was_alone_begins_an_era(void **state)
+{
+	struct gt_tracker_call call, other;
+	struct gt_tracker_result result;
+
+	(void)state;
+	gt_malloc_use_start();
+	if (!gt_malloc_use_is_known())
+		skip();
+	for (int i = 0; i < CALLS; i++)
+		assert_true(gt_malloc_use_era(gt_now_ns()) > 0);
+	gt_tracker_before(&call, gt_now_ns());
+	gt_tracker_before(&other, gt_now_ns());
+	grow();
+	gt_tracker_after(&other, &result);
+	gt_tracker_after(&call, &result);
+	assert_int_equal(gt_malloc_use_era(gt_now_ns()), 0);
+	gt_tracker_before(&call, gt_now_ns());
+	grow();
+	gt_tracker_after(&call, &result);
+	assert_true(gt_malloc_use_era(gt_now_ns()) > 0);
 }
 
 static void a_child_without_locks_never_asks(void **state)
@@ -167,6 +201,7 @@ int main(void)
 		cmocka_unit_test(a_signal_handler_never_asks),
 		cmocka_unit_test(any_thread_may_ask),
 		cmocka_unit_test(asking_leaves_the_signal_mask_as_it_was),
+		cmocka_unit_test(only_growth_of_a_call_that_was_alone_begins_an_era),
 		cmocka_unit_test(a_child_without_locks_never_asks),
 	};
 
