@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # calls.awk - samples of timed calls as Markdown tables, one for each number of threads.
 #
-# Input, tab-separated: VARIANT CASE CALLS THREADS NS, or "goal" VARIANT NS. The first variant is
+# Input, tab-separated: VARIANT CASE CALLS THREADS NS PROCESSOR_NS, or "goal" VARIANT NS. The first variant is
 # the bare call that the others are compared with.
 
 BEGIN {

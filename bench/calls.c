@@ -66,11 +66,11 @@ static void (*const levels[])(struct descent *d) = {
 
 enum { LEVEL_COUNT = sizeof levels / sizeof *levels };
 
-static uint64_t now_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -94,7 +94,7 @@ struct worker {
 	void (*from)(struct descent *d); /* the level to start at */
 	pthread_barrier_t *start;
 	const cpu_set_t *cpus;
-	uint64_t begun_ns, ended_ns;
+	uint64_t begun_ns, ended_ns, processor_ns;
 	pthread_t thread;
 };
 
@@ -114,9 +114,11 @@ static void *work(void *arg)
 	if (warm_up.repeats)
 		w->from(&warm_up);
 	pthread_barrier_wait(w->start);
-	w->begun_ns = now_ns();
+	w->processor_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
+	w->begun_ns = read_ns(CLOCK_MONOTONIC);
 	w->from(&w->descent);
-	w->ended_ns = now_ns();
+	w->ended_ns = read_ns(CLOCK_MONOTONIC);
+	w->processor_ns = read_ns(CLOCK_THREAD_CPUTIME_ID) - w->processor_ns;
 	return NULL;
 }
 
@@ -175,12 +177,18 @@ struct round {
 	int threads;
 };
 
-/* Returns the core time of one repetition and adds to the total. */
-static double run_round(const struct round *r, const struct bench_plan *plan,
-			void (*from)(struct descent *d), struct bench_total *total)
+/* The time of one repetition. */
+struct took {
+	double core_ns;      /* of the cores that the threads could use, waiting included */
+	double processor_ns; /* of the processor: other processes do not count */
+};
+
+/* Adds to the total. */
+static struct took run_round(const struct round *r, const struct bench_plan *plan,
+			     void (*from)(struct descent *d), struct bench_total *total)
 {
 	struct worker workers[BENCH_THREADS_MAX] = { 0 };
-	uint64_t begun = UINT64_MAX, ended = 0;
+	uint64_t begun = UINT64_MAX, ended = 0, processor = 0;
 	cpu_set_t one;
 	long all;
 	int cores;
@@ -201,11 +209,14 @@ static double run_round(const struct round *r, const struct bench_plan *plan,
 			begun = workers[i].begun_ns;
 		if (workers[i].ended_ns > ended)
 			ended = workers[i].ended_ns;
+		processor += workers[i].processor_ns;
 	}
 	all = r->threads * (r->repeats + warm_up_of(r->repeats));
 	total->calls += r->what->calls * all;
 	total->events += r->what->events * all;
-	return (double)(ended - begun) * cores / ((double)r->repeats * r->threads);
+	all = r->repeats * r->threads;
+	return (struct took){ .core_ns = (double)(ended - begun) * cores / (double)all,
+			      .processor_ns = (double)processor / (double)all };
 }
 
 /* The repetitions in a round: fewer with a slow tracker than with the bare driver. */
@@ -215,7 +226,7 @@ static long find_repeats(const struct bench_case *what, const struct bench_plan 
 	struct round r = { .what = what, .repeats = 64, .threads = 1 };
 	double ns;
 
-	while (ns = run_round(&r, plan, from, total), ns * (double)r.repeats < ROUND_NS / 4)
+	while (ns = run_round(&r, plan, from, total).core_ns, ns * (double)r.repeats < ROUND_NS / 4)
 		r.repeats *= 2;
 	return (long)(ROUND_NS / ns);
 }
@@ -256,9 +267,10 @@ struct bench_total bench_calls(const struct bench_plan *plan)
 				struct round r = { .what = &plan->cases[i],
 						   .repeats = repeats[i],
 						   .threads = threads[t] };
+				struct took took = run_round(&r, plan, from, &total);
 
-				printf("sample\t%s\t%u\t%d\t%.2f\n", r.what->name, r.what->calls,
-				       r.threads, run_round(&r, plan, from, &total));
+				printf("sample\t%s\t%u\t%d\t%.2f\t%.2f\n", r.what->name,
+				       r.what->calls, r.threads, took.core_ns, took.processor_ns);
 			}
 	return total;
 }

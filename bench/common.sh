@@ -32,7 +32,7 @@ filesystem_of() {
 # Adds a run's samples, under the name of its variant, to those that calls.awk makes a table of.
 keep_samples() {
 	awk -F '\t' -v OFS='\t' -v variant="$1" \
-		'$1 == "sample" { print variant, $2, $3, $4, $5 }' "$2" >>"$work/samples"
+		'$1 == "sample" { print variant, $2, $3, $4, $5, $6 }' "$2" >>"$work/samples"
 }
 
 # Adds a point to the curves that run.sh draws: CHART CURVE X_AXIS Y_AXIS X Y.

@@ -92,7 +92,7 @@ def cells_of(f):
     goal = f["goal"].replace("<=", "≤").replace(">=", "≥")
     value = f"{number(f['value'])} {f['unit']}" if f["value"] is not None else ""
     # a peer's figure of another unit, which its name ends in, is not ours to divide by
-    is_alike = not (f["peer"] or "").endswith(", ns") or f["unit"] == "ns"
+    is_alike = not any((f["peer"] or "").endswith(", " + unit) and f["unit"] != unit for unit in ("ns", "CPU s"))
     is_alike &= f["value"] is not None and f["value"] >= 0 and (f["peer_value"] or 0) > 0
     by = f"{f['value'] / f['peer_value']:.2f}" if is_alike else ""
     verdict = {None: "not measured", True: "ok", False: "missed"}[f["met"]]

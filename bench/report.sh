@@ -92,26 +92,53 @@ echo "Four threads, 1,000 stacks of 16 frames; $rounds rounds, $rounds_slow for 
 
 [ -x "$build/gputrack" ] || exit 0
 
-# WHAT COMMAND…: its processor time, on one core, beside that of `report` in the same round.
+# The least processor time of copying FILE, on the same core: what its bytes alone cost. "-": no room for it.
+copy_of() {
+	bytes=$(stat -c %s "$1")
+	[ "$(df -k --output=avail "$work" | tail -n 1)" -gt $((bytes / 1024 + 1000000)) ] || { echo -; return; }
+	rm -f "$work/copy.times"
+	for i in $(seq $rounds_slow); do
+		rm -f "$work/copy"
+		"$build/bench/measure" "$work/copy.times" taskset -c "$core" dd if="$1" of="$work/copy" bs=64k 2>/dev/null ||
+			die "cannot copy $1"
+	done
+	rm -f "$work/copy"
+	cut -f 2 "$work/copy.times" | sort -g | head -n 1
+}
+
+# WHAT COMMAND…: its processor time, on one core, beside that of `report` in the same round, and beside that of copying
+# what it writes, if that is a $work/out.*.
 relative() {
 	what=$1
 	shift
 	rm -f "$work"/relative.times "$work"/report.times
 	for i in $(seq $rounds_slow); do
+		rm -f "$work"/out.*
 		"$build/bench/measure" "$work/report.times" taskset -c "$core" "$build/gputrack" report "$recording" \
 			>/dev/null || die "report failed"
 		"$build/bench/measure" "$work/relative.times" taskset -c "$core" "$build/gputrack" "$@" \
 			>/dev/null 2>"$work/err" || [ $? -lt 2 ] || die "$*: $(head -n 1 "$work/err")"
 	done
 	least=$(cut -f 2 "$work/report.times" | sort -g | head -n 1)
-	cut -f 2,3 "$work/relative.times" | sort -g | head -n 1 | awk -v what="$what" -v least="$least" '{
-		printf "| %s | %.2f | %.2f | %.2f | ≤ 1.5 | %.1f |\n", what, $1, least, $1 / least, $2 / 1024 }'
+	bytes=0 copy=-
+	for out in "$work"/out.*; do
+		[ -f "$out" ] || continue
+		bytes=$(stat -c %s "$out")
+		copy=$(copy_of "$out")
+		rm -f "$out"
+	done
+	cut -f 2,3 "$work/relative.times" | sort -g | head -n 1 |
+		awk -v what="$what" -v least="$least" -v bytes="$bytes" -v copy="$copy" '{
+		printf "| %s | %.2f | %.2f | %.2f | ≤ 1.5 | %.1f | ", what, $1, least, $1 / least, $2 / 1024
+		if (bytes) printf "%.1f | %.0f | %s |\n", bytes / 1e6, bytes / 1e6 / $1, copy
+		else print "- | - | - |" }'
 }
 
 recording=$work/small.gt
 echo
-echo "| command, 1 million events, 10,000 alive at a time | CPU s | \`report\`, CPU s | times | goal | peak MiB |"
-echo "|---|--:|--:|--:|--:|--:|"
+echo "| command, 1 million events, 10,000 alive at a time | CPU s | \`report\`, CPU s | times | goal | peak MiB" \
+	"| MB written | MB a CPU second | copying them, CPU s |"
+echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
 relative '`report --fail-on-leak`: judging' report --fail-on-leak "$recording"
 relative '`diff` with itself, two readings' diff "$recording" "$recording"
 relative '`suppress`' suppress "$recording" -o "$work/out.supp"
@@ -120,6 +147,8 @@ for form in tsv json csv pprof collapsed speedscope chrome prometheus torch-snap
 done
 relative '`html`' html "$recording" -o "$work/out.html"
 relative '`plot`' plot "$recording" -o "$work/out.png"
+echo
+echo "Copying: \`dd bs=64k\` of what was written, on the same core: what these bytes alone cost."
 
 rm -rf "$work"/*.gt
 echo

@@ -15,6 +15,7 @@ benchmarks() {
 	cuda	CUDA: time per call
 	pieces	CUDA: the steps of a recorded call
 	pool	PyTorch's pool: time per block
+	torch	PyTorch's steps and blocks, beside its own memory history
 	nvtx	Ranges of NVTX
 	ebpf	Attaching: time per call, loss, memory
 	stress	Attaching under stress	slow

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +43,22 @@ static void read_faults(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_THREAD, &usage);
+}
+
+static void read_limit(void)
+{
+#ifdef SYS_getrlimit
+	unsigned long limit[2];
+
+	syscall(SYS_getrlimit, RLIMIT_FSIZE, limit);
+#endif
+}
+
+static void read_limit_by_libc(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
 }
 
 static void write_row(void)
@@ -161,6 +178,9 @@ int main(void)
 	printf("| pread of an open /proc/self/statm (the tracker: one or two per call) | %.0f |\n",
 	       cost(read_statm));
 	printf("| write of a row of 86 bytes (with CSV: one per call) | %.0f |\n", cost(write_row));
+	printf("| getrlimit (with CSV: one per call) | %.0f |\n", cost(read_limit));
+	printf("| prlimit64, by which the C library reads limits (not done) | %.0f |\n",
+	       cost(read_limit_by_libc));
 	printf("| getrusage of the thread (in a program with threads, after work of its own) | "
 	       "%.0f |\n",
 	       cost(read_faults));
