@@ -6,6 +6,7 @@ import random
 import test_pools
 from browser import Browser
 from pages import Blocks, data_of, last_values, lives_at, opened, page_of, recordings, row_times
+from test_html_answers import choose
 
 TOGETHER = True  # one browser
 ON_DEVICE = ("device", "shared")
@@ -156,7 +157,18 @@ def test_blocks_are_a_table_and_a_picture(case):
         assert lines[0] == "Size,Allocated,Freed,Lifetime,Kind,Address,Where,Freed by" and len(lines) == 9, lines
         assert lines[1].startswith("67108864,0.5,0.8,0.3"), lines[1]
         assert page.js("return blobs.find(b => b.type === 'image/png').size") > 1000
+        # of a range: those that lived in it, and it says so, of none, too
+        for start, end, count in ((0.6, 0.7, sum(alive_in(line, 0.6, 0.7) for line in lines[1:])), (0, 0.000000001, 0)):
+            choose(page, f"#range={start:.9f}-{end:.9f}")
+            page.wait(f"document.querySelectorAll('#blocks tr.row').length === {count}")
+            assert f"{count} of 8 blocks lived in the selected range." in page.text("#blocks details"), (start, end)
         assert page.complaints() == []
+
+
+def alive_in(line, start, end):
+    """Of a row of the table, as CSV."""
+    born, ended = line.split(",")[1:3]
+    return float(born) <= end and (ended == "never" or float(ended) > start)
 
 
 def test_segments_of_pools_are_shown_by_address(case):

@@ -344,7 +344,10 @@ export class BlockView extends TimeWindow {
   fillTable() {
     if (this.isTableFilled || !this.tableState.isOpen)
       return;
-    this.tableBody.replaceChildren(this.makeTable().node);
+    const table = this.makeTable(), { range } = state.values;
+    const note = range ? el("p", { class: "dim small", text: `${formatCount(table.rows.length)} of ${
+      plural(this.sums.blocks.length, "block", "blocks")} lived in the selected range.` }) : null;
+    this.tableBody.replaceChildren(...[note, table.node].filter(Boolean));
     this.isTableFilled = true;
   }
 
