@@ -3,7 +3,6 @@
 #include "agent/clickhouse.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <curl/curl.h>
 
 #include "base/text.h"
+#include "base/tool.h"
 
 enum {
 	CONNECT_S = 10,
@@ -22,8 +22,8 @@ enum {
 };
 
 /*
- * Loaded when a server is named: linked, libcurl and what it brings would cost every command memory
- * and start-up time. The program that is to need no libraries has it linked.
+ * Loaded when a server is named (gt_tool_load_functions). The program that is to need no libraries
+ * has it linked.
  */
 #define LIBRARY "libcurl.so.4"
 /* clang-format off */
@@ -63,17 +63,17 @@ static int load_library(struct gt_error *error)
 #else
 static int load_library(struct gt_error *error)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	bool is_whole = library;
-
-#define F(name) is_whole = is_whole && (curl.name = dlsym(library, "curl_" #name));
-	FUNCTIONS(F)
+#define F(name) "curl_" #name,
+	static const char *const names[] = { FUNCTIONS(F) };
 #undef F
-	return is_whole ? 0 :
-			  gt_error_set(error, -ENOENT,
-				       "cannot load " LIBRARY ", which ClickHouse needs (%s): "
-				       "install libcurl4",
-				       dlerror());
+	const char *why;
+
+	return gt_tool_load_functions(LIBRARY, names, sizeof names / sizeof *names, &curl, &why) ?
+		       0 :
+		       gt_error_set(error, -ENOENT,
+				    "cannot load " LIBRARY ", which ClickHouse needs (%s): "
+				    "install libcurl4",
+				    why);
 }
 #endif
 

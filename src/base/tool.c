@@ -83,6 +83,22 @@ void *gt_tool_load(const char *library, int flags, const char **why)
 	return loaded;
 }
 
+bool gt_tool_load_functions(const char *library, const char *const *names, size_t count,
+			    void *functions, const char **why)
+{
+	void *loaded = gt_tool_load(library, RTLD_NOW | RTLD_LOCAL, why), *function;
+
+	for (size_t i = 0; loaded && i < count; i++) {
+		function = dlsym(loaded, names[i]);
+		if (!function) {
+			*why = dlerror();
+			return false;
+		}
+		memcpy((char *)functions + i * sizeof function, &function, sizeof function);
+	}
+	return loaded;
+}
+
 int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 {
 	sigset_t all, before;

@@ -22,6 +22,13 @@ bool gt_tool_search(const char *name, char *path, size_t size);
  * library of its own along, and two in one process crash.
  */
 void *gt_tool_load(const char *library, int flags, const char **why);
+/*
+ * Loads a library when something first needs it: linked, it would cost every command memory and
+ * start-up time. `functions` is a struct of pointers, each to the function of that name; false and
+ * a reason if it has not all of them.
+ */
+bool gt_tool_load_functions(const char *library, const char *const *names, size_t count,
+			    void *functions, const char **why);
 /* True for a static program. */
 bool gt_tool_is_static(void);
 

@@ -3,7 +3,6 @@
 #include "page/http.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <microhttpd.h>
 
 #include "base/process.h"
+#include "base/tool.h"
 
 enum {
 	CONNECTIONS = 16,
@@ -27,8 +27,8 @@ enum {
 };
 
 /*
- * Loaded when something is served: linked, libmicrohttpd and the GnuTLS that it brings would cost
- * every command memory and start-up time. The program that is to need no libraries has it linked.
+ * Loaded when something is served (gt_tool_load_functions). The program that is to need no
+ * libraries has it linked.
  */
 #define LIBRARY "libmicrohttpd.so.12"
 /* clang-format off */
@@ -59,17 +59,17 @@ int gt_http_load(const char *option, struct gt_error *error)
 #else
 int gt_http_load(const char *option, struct gt_error *error)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	bool is_whole = library;
-
-#define F(name) is_whole = is_whole && (mhd.name = dlsym(library, "MHD_" #name));
-	FUNCTIONS(F)
+#define F(name) "MHD_" #name,
+	static const char *const names[] = { FUNCTIONS(F) };
 #undef F
-	return is_whole ? 0 :
-			  gt_error_set(error, -ENOENT,
-				       "cannot load " LIBRARY ", which %s needs (%s): install "
-				       "libmicrohttpd12",
-				       option, dlerror());
+	const char *why;
+
+	return gt_tool_load_functions(LIBRARY, names, sizeof names / sizeof *names, &mhd, &why) ?
+		       0 :
+		       gt_error_set(error, -ENOENT,
+				    "cannot load " LIBRARY ", which %s needs (%s): install "
+				    "libmicrohttpd12",
+				    option, why);
 }
 #endif
 

@@ -155,6 +155,14 @@ static int open_description(struct gt_canvas *c)
 }
 
 #ifndef GT_HAS_CAIRO
+int gt_cairo_load(struct gt_error *error)
+{
+	return gt_error_set(error, -ENOTSUP,
+			    "this gputrack was built without pictures: rebuild it with Cairo "
+			    "(libcairo2-dev, -Dplot=enabled), or use -o FILE.txt for a description "
+			    "in words");
+}
+
 int gt_cairo_open(struct gt_canvas *c, enum gt_format format)
 {
 	(void)c;
@@ -183,19 +191,16 @@ enum gt_format gt_format_of(const char *path)
 int gt_canvas_open(struct gt_canvas *c, FILE *out, const struct gt_canvas_options *options,
 		   struct gt_error *error)
 {
-	int e;
+	bool is_words = options->format == GT_FORMAT_WORDS;
+	int e = is_words ? 0 : gt_cairo_load(error);
 
+	if (e)
+		return e;
 	*c = (struct gt_canvas){ .out = out,
 				 .width = options->width,
 				 .height = options->height,
 				 .theme = options->dark ? &dark : &light };
-	e = options->format == GT_FORMAT_WORDS ? open_description(c) :
-						 gt_cairo_open(c, options->format);
-	if (e == -ENOTSUP)
-		return gt_error_set(error, e,
-				    "this gputrack was built without pictures: rebuild it with "
-				    "Cairo (libcairo2-dev, -Dplot=enabled), or use -o FILE.txt for "
-				    "a description in words");
+	e = is_words ? open_description(c) : gt_cairo_open(c, options->format);
 	if (e)
 		return gt_error_set(error, e, "cannot draw %.0f×%.0f: %s; try a smaller --size",
 				    c->width, c->height, strerror(-e));

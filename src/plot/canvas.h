@@ -99,5 +99,7 @@ void gt_canvas_text(struct gt_canvas *c, double x, double y, double most, const 
 char *gt_canvas_fit(struct gt_canvas *c, double most, const char *text,
 		    const struct gt_lettering *how);
 
-/* For gt_canvas_open: sets ops and state. -ENOTSUP if Cairo is not built in. */
+/* For gt_canvas_open. Loads Cairo: 0, or -errno if it is not there, or not built in. */
+int gt_cairo_load(struct gt_error *error);
+/* The same: sets ops and state, once Cairo is loaded. */
 int gt_cairo_open(struct gt_canvas *c, enum gt_format format);

@@ -245,6 +245,18 @@ def test_an_existing_file_survives_a_failed_picture(case):
     assert sorted(path.name for path in case.folder.iterdir()) == ["a.png"]
 
 
+def test_without_cairo_there_are_words_and_one_line(case):
+    need_pictures(case)
+    case.path("try.png").unlink()
+    table, env = inputs(case) / "tracker" / "leaky.csv", {"LD_LIBRARY_PATH": str(case.folder)}
+    case.path("libcairo.so.2").touch()
+    done = case.gputrack("plot", table, "-o", "a.png", env=env)
+    assert done.status == 1 and not done.out and len(done.err.splitlines()) == 1, done.err
+    assert "cannot load libcairo.so.2" in done.err and "install libcairo2" in done.err, done.err
+    assert not case.path("a.png").exists()
+    assert case.gputrack("plot", table, "-o", "a.txt", env=env).status == 0
+
+
 def test_names_cannot_reach_the_terminal(case):
     done = case.gputrack("plot", inputs(case) / "tracker" / "few_columns.csv", "-o", "a.txt")
     assert done.status == 0 and "\x1b" not in done.out

@@ -369,9 +369,28 @@ static void *watch(void *context)
 	return NULL;
 }
 
+static void *close_slowly(void *fd)
+{
+	close((int)(intptr_t)fd);
+	return NULL;
+}
+
+/* The kernel takes milliseconds to close this: the report is made meanwhile. */
+static void close_inotify(int fd)
+{
+	pthread_t thread;
+
+	if (fd >= 0 && gt_thread_start(&thread, close_slowly, (void *)(intptr_t)fd))
+		close(fd);
+	else if (fd >= 0)
+		pthread_detach(thread);
+}
+
 static void let_go(struct gt_end_watcher *w)
 {
-	const int all[] = { w->folder, w->inotify, w->stop, w->ends, w->epoll, w->socket };
+	const int all[] = { w->folder, w->stop, w->ends, w->epoll, w->socket };
+
+	close_inotify(w->inotify);
 
 	while (w->list)
 		forget(w, w->list);
