@@ -47,6 +47,12 @@ def measure(build, work, processes, copies, way):
           f"{detached - attached:.2f} |", flush=True)
 
 
+def wait_for_the_kernel():
+    """Until perf's probes are gone: a child of the tracer waits for them for minutes, and they cost whoever calls the library."""
+    while subprocess.run(["ps", "-C", "gputrack-detach"], stdout=subprocess.DEVNULL).returncode == 0:
+        time.sleep(1)
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     print("| processes × libraries mapped | probes | libraries probed | attach, s | detach, s |")
@@ -56,6 +62,7 @@ def main():
                                        (20, 16, "session"), (20, 16, "multi"),
                                        (1, 3000, "perf")):
             measure(build, work, processes, copies, way)
+    wait_for_the_kernel()
 
 
 if __name__ == "__main__":
