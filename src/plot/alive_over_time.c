@@ -178,7 +178,10 @@ void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
 				take_kind(h, l, k, fn->api, fn->api + 1, time_s);
 		while ((k = h->relatives[k]) != fn->kind);
 	}
-	add_bytes(h, l, time_s);
+	/* curves are steps: where no bytes come or go, the last point holds */
+	if (!h->bytes.count || h->first_changed < h->layer_count ||
+	    h->values[0] != (double)l->device_bytes)
+		add_bytes(h, l, time_s);
 	h->end_s = time_s;
 }
 
