@@ -18,16 +18,17 @@ echo "On the stand-in CUDA driver. Its functions begin with \`push\`, like NVIDI
 	"kernel emulates. A function that begins with another instruction is single-stepped, which costs 11 to" \
 	"15 µs in a virtual machine."
 echo
-echo "| cuMemAlloc + cuMemFree, ns per call | min | median | over bare: min | median | goal |"
-echo "|---|--:|--:|--:|--:|--:|"
-row() { # NAME GOAL COMMAND…
-	name=$1 goal=$2
+# NAME GOAL COMMAND…: runs it once. All take turns, because the machine's speed changes from minute to minute.
+variant() {
+	number=$((number + 1))
+	printf '%s\t%s\n' "$1" "$2" >"$work/variant.$number"
 	shift 2
-	"$@" >"$work/ns" 2>"$work/err" || die "$name: $(cat "$work/err")"
-	[ "$name" != bare ] || cp "$work/ns" "$work/bare"
-	paste "$work/bare" "$work/ns" | awk -v name="$name" -v goal="$goal" -F '\t' \
-		'{ printf "| %s | %d | %d | %s | %s | %s |\n", name, $3, $4,
-		   name == "bare" ? "" : $3 - $1, name == "bare" ? "" : $4 - $2, goal }'
+	"$@" >>"$work/ns.$number" 2>"$work/err" || die "$*: $(cat "$work/err")"
+}
+# NUMBER: the least of the least, and the median of the medians.
+spread() {
+	least=$(cut -f 1 "$work/ns.$1" | sort -g | head -n 1)
+	printf '%s\t%s' "$least" "$(cut -f 2 "$work/ns.$1" | sort -g | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }')"
 }
 attach() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library"; }
 deep() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library" 20; }
@@ -43,17 +44,27 @@ beside() {
 	kill $other
 	wait $tracer || true
 }
-row bare "" "$build/bench/attach_calls" "$library"
-row "another process attached, multi probes" "" beside --probes multi
-row "another process attached, session probes" "" beside --probes session
-row "attached" "≤ 1600" attach
-row "attached, frame pointers" "" attach --unwind fp
-row "attached, no stacks" "" attach --no-stacks
-row "attached, copies of 8 KiB of stack" "" attach --unwind dwarf
-row "attached, multi instead of session probes" "" attach --probes multi
-row "attached, 20 frames deeper" "" deep
-row "attached, 20 frames deeper, frame pointers" "" deep --unwind fp
-row "attached, 20 frames deeper, copies of 8 KiB" "" deep --unwind dwarf
+for i in $(seq "${ROUNDS:-3}"); do
+	number=0
+	variant bare "" "$build/bench/attach_calls" "$library"
+	variant "another process attached, multi probes" "" beside --probes multi
+	variant "another process attached, session probes" "" beside --probes session
+	variant "attached" "≤ 1600" attach
+	variant "attached, frame pointers" "" attach --unwind fp
+	variant "attached, no stacks" "" attach --no-stacks
+	variant "attached, copies of 8 KiB of stack" "" attach --unwind dwarf
+	variant "attached, multi instead of session probes" "" attach --probes multi
+	variant "attached, 20 frames deeper" "" deep
+	variant "attached, 20 frames deeper, frame pointers" "" deep --unwind fp
+	variant "attached, 20 frames deeper, copies of 8 KiB" "" deep --unwind dwarf
+done
+echo "| cuMemAlloc + cuMemFree, ns per call | min | median | over bare: min | median | goal |"
+echo "|---|--:|--:|--:|--:|--:|"
+for i in $(seq $number); do
+	printf '%s\t%s\t%s\n' "$(spread 1)" "$(spread "$i")" "$(cat "$work/variant.$i")" | awk -F '\t' '
+		{ printf "| %s | %d | %d | %s | %s | %s |\n", $5, $3, $4, $5 == "bare" ? "" : $3 - $1,
+		  $5 == "bare" ? "" : $4 - $2, $6 }'
+done
 
 echo
 echo "| load | events/s reached | delivered | lost | goal |"
