@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tool.c - the tool as a process: names as typed, signals about files. */
+/* test_tool.c - the tool as a process: names as typed, libraries it loads, signals about files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -176,6 +176,30 @@ static void a_sigbus_sent_by_kill_has_its_usual_effect(void **state)
 	assert_int_equal(ending(be_sent_one_that_is_ignored), 0);
 }
 
+static void functions_of_a_library_are_loaded_by_name(void **state)
+{
+	static const char *const names[] = { "cosh", "sinh" };
+	struct {
+		double (*cosine)(double), (*sine)(double);
+	} math = { 0 };
+	const char *why = NULL;
+
+	assert_true(gt_tool_load_functions("libm.so.6", names, 2, &math, &why));
+	assert_true(math.cosine(0) == 1 && math.sine(0) == 0);
+}
+
+static void a_library_without_one_of_the_functions_is_refused(void **state)
+{
+	static const char *const names[] = { "cosh", "no_such_function" };
+	void *functions[2];
+	const char *why = NULL;
+
+	assert_false(gt_tool_load_functions("libm.so.6", names, 2, functions, &why));
+	assert_non_null(strstr(why, "no_such_function"));
+	assert_false(gt_tool_load_functions("libno_such_library.so.6", names, 2, functions, &why));
+	assert_non_null(strstr(why, "libno_such_library.so.6"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +209,8 @@ int main(void)
 		cmocka_unit_test(a_file_that_may_not_grow_is_an_error),
 		cmocka_unit_test(a_sigbus_sent_by_kill_has_its_usual_effect),
 		cmocka_unit_test(truncated_pages_read_as_zeroes),
+		cmocka_unit_test(functions_of_a_library_are_loaded_by_name),
+		cmocka_unit_test(a_library_without_one_of_the_functions_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
