@@ -25,7 +25,6 @@ enum {
  * Loaded when a server is named (gt_tool_load_functions). The program that is to need no libraries
  * has it linked.
  */
-#define LIBRARY "libcurl.so.4"
 /* clang-format off */
 #define FUNCTIONS(F) \
 	F(easy_init) F(easy_cleanup) F(easy_setopt) F(easy_perform) F(easy_getinfo) \
@@ -66,14 +65,13 @@ static int load_library(struct gt_error *error)
 #define F(name) "curl_" #name,
 	static const char *const names[] = { FUNCTIONS(F) };
 #undef F
-	const char *why;
+	const struct gt_tool_library library = { .file = "libcurl.so.4",
+						 .user = "ClickHouse",
+						 .package = "libcurl4",
+						 .names = names,
+						 .count = sizeof names / sizeof *names };
 
-	return gt_tool_load_functions(LIBRARY, names, sizeof names / sizeof *names, &curl, &why) ?
-		       0 :
-		       gt_error_set(error, -ENOENT,
-				    "cannot load " LIBRARY ", which ClickHouse needs (%s): "
-				    "install libcurl4",
-				    why);
+	return gt_tool_load_functions(&library, &curl, error);
 }
 #endif
 

@@ -83,20 +83,21 @@ void *gt_tool_load(const char *library, int flags, const char **why)
 	return loaded;
 }
 
-bool gt_tool_load_functions(const char *library, const char *const *names, size_t count,
-			    void *functions, const char **why)
+int gt_tool_load_functions(const struct gt_tool_library *library, void *functions,
+			   struct gt_error *error)
 {
-	void *loaded = gt_tool_load(library, RTLD_NOW | RTLD_LOCAL, why), *function;
+	const char *why;
+	void *loaded = gt_tool_load(library->file, RTLD_NOW | RTLD_LOCAL, &why), *function = loaded;
 
-	for (size_t i = 0; loaded && i < count; i++) {
-		function = dlsym(loaded, names[i]);
-		if (!function) {
-			*why = dlerror();
-			return false;
-		}
+	for (size_t i = 0; function && i < library->count; i++) {
+		function = dlsym(loaded, library->names[i]);
 		memcpy((char *)functions + i * sizeof function, &function, sizeof function);
 	}
-	return loaded;
+	if (function)
+		return 0;
+	return gt_error_set(error, -ENOENT, "cannot load %s, which %s needs (%s): install %s",
+			    library->file, library->user, loaded ? dlerror() : why,
+			    library->package);
 }
 
 int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context)

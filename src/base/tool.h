@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mem.h"
+
 /* Called once at the start with the command line's first word, which is borrowed for good. */
 void gt_tool_set_name(const char *word);
 /*
@@ -22,13 +24,21 @@ bool gt_tool_search(const char *name, char *path, size_t size);
  * library of its own along, and two in one process crash.
  */
 void *gt_tool_load(const char *library, int flags, const char **why);
+/* A library that is loaded when something first needs it: linked, it would cost every command. */
+struct gt_tool_library {
+	const char *file;    /* "libcairo.so.2" */
+	const char *user;    /* "a picture" */
+	const char *package; /* to install where it is missing */
+	const char *const *names;
+	size_t count; /* of names */
+};
+
 /*
- * Loads a library when something first needs it: linked, it would cost every command memory and
- * start-up time. `functions` is a struct of pointers, each to the function of that name; false and
- * a reason if it has not all of them.
+ * `functions` is a struct of pointers to the functions of these names, in their order. 0 or -errno:
+ * the library is not there, or lacks one of them.
  */
-bool gt_tool_load_functions(const char *library, const char *const *names, size_t count,
-			    void *functions, const char **why);
+int gt_tool_load_functions(const struct gt_tool_library *library, void *functions,
+			   struct gt_error *error);
 /* True for a static program. */
 bool gt_tool_is_static(void);
 

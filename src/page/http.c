@@ -30,7 +30,6 @@ enum {
  * Loaded when something is served (gt_tool_load_functions). The program that is to need no
  * libraries has it linked.
  */
-#define LIBRARY "libmicrohttpd.so.12"
 /* clang-format off */
 #define FUNCTIONS(F) \
 	F(add_connection) F(add_response_header) F(create_response_from_buffer) \
@@ -62,14 +61,13 @@ int gt_http_load(const char *option, struct gt_error *error)
 #define F(name) "MHD_" #name,
 	static const char *const names[] = { FUNCTIONS(F) };
 #undef F
-	const char *why;
+	const struct gt_tool_library library = { .file = "libmicrohttpd.so.12",
+						 .user = option,
+						 .package = "libmicrohttpd12",
+						 .names = names,
+						 .count = sizeof names / sizeof *names };
 
-	return gt_tool_load_functions(LIBRARY, names, sizeof names / sizeof *names, &mhd, &why) ?
-		       0 :
-		       gt_error_set(error, -ENOENT,
-				    "cannot load " LIBRARY ", which %s needs (%s): install "
-				    "libmicrohttpd12",
-				    option, why);
+	return gt_tool_load_functions(&library, &mhd, error);
 }
 #endif
 

@@ -11,7 +11,6 @@
 #include "plot/png.h"
 
 /* Loaded for a picture (gt_tool_load_functions): it brings twenty libraries along. */
-#define LIBRARY "libcairo.so.2"
 /* clang-format off */
 #define FUNCTIONS(F) \
 	F(arc) F(clip) F(close_path) F(create) F(destroy) F(fill) F(get_target) \
@@ -35,14 +34,15 @@ int gt_cairo_load(struct gt_error *error)
 #define F(name) "cairo_" #name,
 	static const char *const names[] = { FUNCTIONS(F) };
 #undef F
-	const char *why;
+	const struct gt_tool_library library = {
+		.file = "libcairo.so.2",
+		.user = "a picture",
+		.package = "libcairo2, or use -o FILE.txt for a description in words",
+		.names = names,
+		.count = sizeof names / sizeof *names,
+	};
 
-	return gt_tool_load_functions(LIBRARY, names, sizeof names / sizeof *names, &cairo, &why) ?
-		       0 :
-		       gt_error_set(error, -ENOENT,
-				    "cannot load " LIBRARY ", which pictures need (%s): install "
-				    "libcairo2, or use -o FILE.txt for a description in words",
-				    why);
+	return gt_tool_load_functions(&library, &cairo, error);
 }
 
 static cairo_status_t write_some(void *closure, const unsigned char *data, unsigned size)

@@ -182,22 +182,33 @@ static void functions_of_a_library_are_loaded_by_name(void **state)
 	struct {
 		double (*cosine)(double), (*sine)(double);
 	} math = { 0 };
-	const char *why = NULL;
+	struct gt_error error;
 
-	assert_true(gt_tool_load_functions("libm.so.6", names, 2, &math, &why));
+	assert_int_equal(gt_tool_load_functions(&(struct gt_tool_library){ .file = "libm.so.6",
+									   .names = names,
+									   .count = 2 },
+						&math, &error),
+			 0);
 	assert_true(math.cosine(0) == 1 && math.sine(0) == 0);
 }
 
 static void a_library_without_one_of_the_functions_is_refused(void **state)
 {
-	static const char *const names[] = { "cosh", "no_such_function" };
-	void *functions[2];
-	const char *why = NULL;
+	static const char *const names[] = { "cosh", "no_such_function", "sinh" };
+	struct gt_tool_library library = { .file = "libm.so.6",
+					   .user = "a test",
+					   .package = "libtest",
+					   .names = names,
+					   .count = 3 };
+	void *functions[3];
+	struct gt_error error;
 
-	assert_false(gt_tool_load_functions("libm.so.6", names, 2, functions, &why));
-	assert_non_null(strstr(why, "no_such_function"));
-	assert_false(gt_tool_load_functions("libno_such_library.so.6", names, 2, functions, &why));
-	assert_non_null(strstr(why, "libno_such_library.so.6"));
+	assert_int_equal(gt_tool_load_functions(&library, functions, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "cannot load libm.so.6, which a test needs ("));
+	assert_non_null(strstr(error.text, "no_such_function): install libtest"));
+	library.file = "libno_such_library.so.6";
+	assert_int_equal(gt_tool_load_functions(&library, functions, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "(libno_such_library.so.6"));
 }
 
 int main(void)
