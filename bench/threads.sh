@@ -135,3 +135,6 @@ echo
 echo "$((rounds * 2)) rounds each. First table: medians of the calling threads' own processor time, so that neither" \
 	"other programs nor attach's tracer, which needs a core as well, count; a thread that waits for another in the" \
 	"recorder spins or sleeps, and both take processor time. Second table: the least time of one core, waiting included."
+
+echo
+python3 "$bench/attach_threads.py" "$build"
