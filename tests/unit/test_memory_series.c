@@ -185,6 +185,51 @@ static void each_column_is_what_a_report_of_its_moment_says(void **state)
 			assert_int_not_equal(seen[part], 0);
 }
 
+/* The first context takes 500 MiB, and the GPU is asked again only after memory was allocated. */
+static void write_late_answers(const char *folder)
+{
+	struct program *p = gt_alloc(sizeof *p);
+
+	start_process(&p->process, folder, 11);
+	p->now = gt_now_ns();
+	gt_writer_place(p->process.writer, 1, GT_CUDA, "GPU 0: Model");
+	p->series = gt_writer_series(p->process.writer,
+				     &(struct gt_series){ .name = GT_SERIES_PROGRAM_USED,
+							  .unit = "bytes",
+							  .subject = "GPU 0: Model" });
+	/* in the making */
+	gt_lane_sample(p->process.lane, p->series, p->now += MS, 20 * MIB);
+	p->now += 10 * MS;
+	put(p, GT_FN_cuCtxCreate_v4, 0xc0, 0, 1);
+	p->now += 150 * MS;
+	put(p, GT_FN_cuMemAlloc_v2, 0x10000000, 100 * MIB, 2);
+	gt_lane_sample(p->process.lane, p->series, p->now += 50 * MS, 600 * MIB);
+	p->now += 100 * MS;
+	put(p, GT_FN_cuMemAlloc_v2, 0x20000000, 50 * MIB, 2);
+	gt_lane_sample(p->process.lane, p->series, p->now += 50 * MS, 650 * MIB);
+	gt_writer_end_at(p->process.writer, p->now + 10 * MS);
+	gt_writer_free(p->process.writer);
+	free(p);
+}
+
+static void the_first_context_is_known_where_the_gpu_answers_late(void **state)
+{
+	const char *folder = fresh_folder();
+	struct gt_memory_moment m;
+	struct opened o;
+
+	(void)state;
+	write_late_answers(folder);
+	open_program(&o, folder);
+	gt_memory_init(&m, &o.view, o.view.ledger->last_ns);
+	assert_int_equal(m.device_count, 1);
+	assert_int_equal(m.devices[0].parts[GT_PART_PLACES].bytes, 150 * MIB);
+	assert_int_equal(m.devices[0].parts[GT_PART_CONTEXTS].bytes, 500 * MIB);
+	assert_int_equal(m.devices[0].parts[GT_PART_UNKNOWN].bytes, 0);
+	gt_memory_fini(&m);
+	close_program(&o);
+}
+
 static void the_highest_column_is_the_peak(void **state)
 {
 	const char *folder = fresh_folder();
@@ -328,6 +373,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_column_is_what_a_report_of_its_moment_says),
+		cmocka_unit_test(the_first_context_is_known_where_the_gpu_answers_late),
 		cmocka_unit_test(the_highest_column_is_the_peak),
 		cmocka_unit_test(what_an_ended_process_held_is_gone),
 		cmocka_unit_test(segments_that_end_with_their_blocks_end_whole),
