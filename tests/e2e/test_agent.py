@@ -340,7 +340,7 @@ def test_requests_get_what_is_public_and_nothing_else(case):
     need_root(case)
     evil = case.path('evil"} 1\nfake_metric 2 #')
     os.symlink(case.program("attach_target"), evil)
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    library = case.program("libcuda.so.1")
     process = subprocess.Popen([evil, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert read_line(process.stdout) == "ready\n"
     case.path("token").write_text("open sesame\n")

@@ -38,9 +38,7 @@ class Target:
     """A program on the stand-in CUDA driver that does what it is told."""
 
     def __init__(self, case, name="attach_target", library=None, before=()):
-        self.library = library or str(case.build / "tests/fake/cuda/libcuda.so.1")
-        if not pathlib.Path(self.library).exists():
-            case.skip("the stand-in CUDA driver is not built")
+        self.library = library or case.program("libcuda.so.1")
         self.process = subprocess.Popen([*before, case.program(name), self.library], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0, cwd=case.folder)
         self.pid = self.process.pid
@@ -166,9 +164,7 @@ def test_levelzero_events_match_those_of_the_door(case):
 def test_cuda_events_match_those_of_the_door(case):
     """Every function of the table: events, owners, devices and stacks."""
     need_root(case)
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("the stand-in CUDA driver is not built")
+    folder = pathlib.Path(case.program("libcuda.so.1")).parent
     env = {"LD_LIBRARY_PATH": f"{folder}:{case.build / 'tests/fake/gpu_memory'}", "FAKE_NVML_GPUS": "1"}
     door, kernel = through_both(case, case.program("cuda_objects"), env)
     assert len(door) > 100 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
@@ -358,9 +354,7 @@ def test_a_context_created_before_attaching_keeps_its_memory_when_another_ends(c
 def test_memory_ends_with_the_only_context(case):
     """Seen from its start, a context is known to be the only one."""
     need_root(case)
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("the stand-in CUDA driver is not built")
+    folder = pathlib.Path(case.program("libcuda.so.1")).parent
     case.path("orders").write_text("a 1000\nq\n")
     run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "sh", "-c",
                         f"{case.program('attach_target')} {folder}/libcuda.so.1 <orders",
@@ -468,9 +462,7 @@ def test_exec_starts_another_trace(case):
 def test_a_reused_pid_is_another_process(case):
     """In a PID namespace, where the next pid can be chosen."""
     need_root(case)
-    folder = case.build / "tests/fake/cuda"
-    if not (folder / "libcuda.so.1").exists():
-        case.skip("the stand-in CUDA driver is not built")
+    folder = pathlib.Path(case.program("libcuda.so.1")).parent
     alone = ("unshare", "--pid", "--fork", "--mount-proc")
     probe = case.run(*alone, "sh", "-c", "echo 499 >/proc/sys/kernel/ns_last_pid; sh -c 'echo $$'")
     if probe.out.strip() != "500":
@@ -550,14 +542,12 @@ input()
 
 def bad_library(case, folder, change):
     """A copy of the stand-in driver with one of its functions changed."""
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
-    if not library.exists():
-        case.skip("the stand-in CUDA driver is not built")
+    library = case.program("libcuda.so.1")
     names = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
     address = int(re.search(r"(\w+) T cuMemAlloc_v2\n", names).group(1), 16)
     case.path(folder).mkdir()
     copy = case.path(folder) / "libcuda.so.1"
-    bytes = bytearray(library.read_bytes())
+    bytes = bytearray(pathlib.Path(library).read_bytes())
     change(bytes, address)
     copy.write_bytes(bytes)
     return copy
@@ -603,9 +593,7 @@ class Container:
 
     def __init__(self, case):
         need_root(case)
-        library = case.build / "tests/fake/cuda/libcuda.so.1"
-        if not library.exists():
-            case.skip("the stand-in CUDA driver is not built")
+        library = case.program("libcuda.so.1")
         self.case, self.folder = case, case.path("image")
         self.folder.mkdir()
         self.program = f"exec {self.folder}/attach_target {self.folder}/libcuda.so.1"
@@ -693,11 +681,8 @@ def test_libraries_of_other_processes_are_not_probed(case):
 def test_a_library_loaded_later_is_probed(case):
     need_root(case)
     sleeper = subprocess.Popen(["sh", "-c", f"read x; exec {case.program('attach_target')} "
-                                f"{case.build}/tests/fake/cuda/libcuda.so.1"],
+                                f"{case.program('libcuda.so.1')}"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    if not (case.build / "tests/fake/cuda/libcuda.so.1").exists():
-        sleeper.kill()
-        case.skip("the stand-in CUDA driver is not built")
     attached = Attached(case, "-p", sleeper.pid)
     assert "waiting for it" in attached.head, attached.head
     sleeper.stdin.write(b"x\n")

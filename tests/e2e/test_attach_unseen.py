@@ -23,9 +23,7 @@ def without(case, capabilities, *command):
 
 
 def copy_of_driver(case, folder):
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
-    if not library.exists():
-        case.skip("the stand-in CUDA driver is not built")
+    library = case.program("libcuda.so.1")
     case.path(folder).mkdir()
     return shutil.copy(library, case.path(folder) / "libcuda.so.1")
 
@@ -72,7 +70,7 @@ def test_libraries_that_cannot_be_opened_are_named_with_the_cause(case):
     assert [f["finding"] for f in unopened] == ["bad"] and str(gone) in unopened[0]["text"], attach
     # another file in its place is not probed instead
     os.unlink(gone)
-    shutil.copy(case.build / "tests/fake/cuda/libcuda.so.1", gone)
+    shutil.copy(case.program("libcuda.so.1"), gone)
     refused(case, without(case, FILES, "attach", "-d", "5", "-o", "a.gt", "-p", target.pid), str(gone))
     # with every privilege it is seen
     attached = Attached(case, "-p", target.pid)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_top.py - gputrack top in a new terminal: its screen, its keys, and what it leaves behind."""
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -167,9 +168,7 @@ def test_top_groups_by_thread_and_process(case):
 def test_top_lists_gpus_and_instances(case):
     """As the driver's library has them: here a divided GPU and a whole one."""
     need_a_screen(case)
-    cuda = case.build / "tests/fake/cuda"
-    if not (cuda / "libcuda.so.1").exists():
-        case.skip("the stand-in CUDA driver is not built")
+    cuda = pathlib.Path(case.program("libcuda.so.1")).parent
     env = {"LD_LIBRARY_PATH": f"{cuda}:{case.build / 'tests/fake/gpu_memory'}", "FAKE_NVML_MIG": "2",
            "FAKE_NVML_SHARE": str(case.path("share"))}
     target = case.start(case.program("attach_target"), cuda / "libcuda.so.1", env=env)
