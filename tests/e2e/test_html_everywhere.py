@@ -27,6 +27,10 @@ def fragment(page):
     return page.js("return decodeURIComponent(location.hash)")
 
 
+def range_of(words):
+    return tuple(map(float, re.search(r"range=([\d.]+)-([\d.]+)", words).groups()))
+
+
 def near(a, b):
     """As exact as numbers beyond 2^53 are."""
     return math.isclose(a, b, rel_tol=1e-12, abs_tol=0.5)
@@ -44,6 +48,8 @@ def use_range(page, name, is_sparse=False):
     page.key(RIGHT, shift=True)
     page.drag("#timeline .u-over", 0.6, 0.9, shift=True)
     assert "range=" in first and page.text(".range h3").startswith("From "), name
+    (start, end), (from_start, to_end) = range_of(first), range_of(fragment(page))
+    assert from_start <= start and to_end >= end, (name, first, fragment(page))
     assert is_sparse or fragment(page) != first, name  # between the two there may be no step
     rows = rows_of(page.saved(".range button.csv"))
     for unit in ("bytes", "resources"):
@@ -97,7 +103,7 @@ def use_blocks(page, path, name):
     assert "block=" not in fragment(page) and "zoom=" not in fragment(page), name
     page.js("document.querySelector('#blocks details.functions').open = true")
     page.wait("document.querySelector('#blocks details table')")
-    start, end = map(float, re.search(r"range=([\d.]+)-([\d.]+)", fragment(page)).groups())
+    start, end = range_of(fragment(page))
     in_range = rows_of(page.saved("#blocks details .csv"))  # none, if no program had a block then
     focus(page, "#timeline .chart")
     page.key(ESCAPE)
