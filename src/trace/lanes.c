@@ -39,45 +39,59 @@ static inline bool get_short(const uint8_t **at, uint64_t *value)
 }
 
 /*
- * Decodes an event of the usual form; false, and nothing is changed, for whatever is not. It may
- * read into the zeroes behind the records: seven numbers of eight bytes each.
+ * Decodes events of the usual form into `ahead`, up to the first record that is anything else, and
+ * returns how many. It may read into the zeroes behind the records: seven numbers of eight bytes
+ * each.
  */
-static inline bool decode_quickly(const struct gt_reader *r, struct lane *lane)
+static size_t decode_quickly(const struct gt_reader *r, struct lane *lane)
 {
 	const struct gt_definitions *d = &r->definitions;
-	const uint8_t *at = lane->bytes.at;
-	uint64_t tag, number, time, handle, size = lane->end_size, owner = 0, stack;
-	uint64_t place = lane->end_place;
-	bool creates;
+	const uint8_t *at = lane->bytes.at, *end = lane->bytes.end;
+	uint64_t time_ns = lane->time_ns, of_handle = lane->handle, of_owner = lane->owner;
+	uint64_t end_size = lane->end_size, end_place = lane->end_place;
+	size_t count = 0;
 
-	if (!get_short(&at, &tag) || tag < GT_TAG_EVENT || tag & 1 || lane->duration_ns)
-		return false;
-	number = (tag - GT_TAG_EVENT) / 2 - 1;
-	if (number >= d->function_count || d->functions[number] == GT_FN_NONE)
-		return false;
-	creates = d->effects[number] == GT_CREATE;
-	if (!get_short(&at, &time) || !get_quickly(&at, &handle))
-		return false;
-	if (creates && (!get_quickly(&at, &size) || !get_short(&at, &owner) ||
-			!get_short(&at, &place) || place > UINT16_MAX))
-		return false;
-	if (!get_short(&at, &stack) || at > lane->bytes.end || stack > d->stack_count)
-		return false;
-	lane->bytes.at = at;
-	lane->time_ns = gt_advance(lane->time_ns, time);
-	lane->handle = gt_advance(lane->handle, handle);
-	lane->owner = gt_advance(lane->owner, owner);
-	lane->end_size = lane->end_place = 0;
-	lane->next = (struct gt_event){ .time_ns = lane->time_ns,
-					.handle = lane->handle,
-					.size = size,
-					.owner = creates ? lane->owner : 0,
-					.stack = (uint32_t)stack,
-					.tid = lane->tid,
-					.function = d->functions[number],
-					.place = (uint16_t)place,
-					.phase = lane->phase };
-	return true;
+	if (lane->duration_ns || gt_bytes_left(&lane->touches.left))
+		return 0;
+	while (at < end && count < LANE_AHEAD) {
+		uint64_t tag, number, time, handle, size = end_size, owner = 0, stack;
+		uint64_t place = end_place;
+		bool creates;
+
+		if (!get_short(&at, &tag) || tag < GT_TAG_EVENT || tag & 1)
+			break;
+		number = (tag - GT_TAG_EVENT) / 2 - 1;
+		if (number >= d->function_count || d->functions[number] == GT_FN_NONE)
+			break;
+		creates = d->effects[number] == GT_CREATE;
+		if (!get_short(&at, &time) || !get_quickly(&at, &handle))
+			break;
+		if (creates && (!get_quickly(&at, &size) || !get_short(&at, &owner) ||
+				!get_short(&at, &place) || place > UINT16_MAX))
+			break;
+		if (!get_short(&at, &stack) || at > end || stack > d->stack_count)
+			break;
+		time_ns = gt_advance(time_ns, time);
+		of_handle = gt_advance(of_handle, handle);
+		of_owner = gt_advance(of_owner, owner);
+		end_size = end_place = 0;
+		lane->ahead[count++] = (struct gt_event){ .time_ns = time_ns,
+							  .handle = of_handle,
+							  .size = size,
+							  .owner = creates ? of_owner : 0,
+							  .stack = (uint32_t)stack,
+							  .tid = lane->tid,
+							  .function = d->functions[number],
+							  .place = (uint16_t)place,
+							  .phase = lane->phase };
+		lane->bytes.at = at;
+	}
+	lane->time_ns = time_ns;
+	lane->handle = of_handle;
+	lane->owner = of_owner;
+	lane->end_size = end_size;
+	lane->end_place = (uint16_t)end_place;
+	return count;
 }
 
 /* Decodes an event after its tag; false when it is incomplete or refers to nothing defined. */
@@ -131,7 +145,7 @@ static bool decode_sample(struct gt_reader *r, struct lane *lane, struct gt_byte
 	if (record->bad || !series || series > r->definitions.series_count)
 		return false;
 	lane->time_ns = time;
-	lane->next = (struct gt_event){
+	lane->ahead[0] = (struct gt_event){
 		.time_ns = time, .tid = lane->tid, .handle = series, .size = (uint64_t)value
 	};
 	return true;
@@ -149,17 +163,18 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 	if (tag == GT_TAG_SAMPLE)
 		return decode_sample(r, lane, &record);
 	if (tag == GT_TAG_PAGING) {
-		bool is_whole = gt_paging_get(&lane->next, &record, lane->time_ns, lane->handle);
+		bool is_whole =
+			gt_paging_get(&lane->ahead[0], &record, lane->time_ns, lane->handle);
 
-		lane->time_ns = lane->next.time_ns;
-		lane->handle = lane->next.owner;
+		lane->time_ns = lane->ahead[0].time_ns;
+		lane->handle = lane->ahead[0].owner;
 		return is_whole;
 	}
 	if (tag == GT_TAG_TOUCH) {
-		lane->next = (struct gt_event){ .time_ns = lane->time_ns, .tid = lane->tid };
-		record.bad =
-			!gt_touches_begin(&lane->touches, &r->definitions, &record, &lane->next);
-		lane->time_ns = lane->next.time_ns;
+		lane->ahead[0] = (struct gt_event){ .time_ns = lane->time_ns, .tid = lane->tid };
+		record.bad = !gt_touches_begin(&lane->touches, &r->definitions, &record,
+					       &lane->ahead[0]);
+		lane->time_ns = lane->ahead[0].time_ns;
 	}
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
@@ -183,22 +198,23 @@ static bool decode_record(struct gt_reader *r, struct lane *lane, uint64_t *tag)
 {
 	*tag = GT_TAG_TOUCH;
 	if (gt_bytes_left(&lane->touches.left))
-		return gt_touches_next(&lane->touches, &lane->next);
+		return gt_touches_next(&lane->touches, &lane->ahead[0]);
 	*tag = gt_get_varint(&lane->bytes);
 	if (*tag >= GT_TAG_EVENT)
-		return decode_event(r, lane, *tag, &lane->next);
+		return decode_event(r, lane, *tag, &lane->ahead[0]);
 	return !lane->bytes.bad && decode_other(r, lane, *tag);
 }
 
-/* True if a record with this tag, which is in `next` now, is to be returned as an event. */
+/* True if a record with this tag, which is the first of `ahead` now, is to be returned as an event.
+ */
 static bool is_returned(struct gt_reader *r, const struct lane *lane, uint64_t tag)
 {
 	if (tag < GT_TAG_EVENT)
 		return tag == GT_TAG_SAMPLE || tag == GT_TAG_PAGING || tag == GT_TAG_TOUCH;
-	if (lane->next.function != GT_FN_NONE)
+	if (lane->ahead[0].function != GT_FN_NONE)
 		return true;
 	r->unknown++;
-	gt_reader_add_gap(r, lane->next.time_ns, lane->next.time_ns);
+	gt_reader_add_gap(r, lane->ahead[0].time_ns, lane->ahead[0].time_ns);
 	return false;
 }
 
@@ -228,20 +244,35 @@ static __attribute__((noinline)) enum step step_on(struct gt_reader *r, struct l
 	return STEP_ON;
 }
 
-/* Advances a lane to its next event; false at its end. */
-static inline bool advance(struct gt_reader *r, struct lane *lane)
+/* Decodes a lane's next events; false at its end: the last one returned stays where it was. */
+static __attribute__((noinline)) bool decode_more(struct gt_reader *r, struct lane *lane)
 {
-	if (!gt_bytes_left(&lane->bytes) || gt_bytes_left(&lane->touches.left) ||
-	    !decode_quickly(r, lane)) {
+	size_t count = decode_quickly(r, lane);
+
+	if (!count) {
 		enum step step = step_on(r, lane);
 
 		if (step == STEP_DAMAGE)
 			gt_reader_lose_rest(r, lane);
 		if (step != STEP_ON)
 			return false;
+		count = 1;
 	}
-	if (lane->next.time_ns > lane->key)
-		lane->key = lane->next.time_ns;
+	lane->ahead_count = (uint32_t)count;
+	lane->ahead_next = 0;
+	return true;
+}
+
+/* Advances a lane to its next event; false at its end. */
+static inline bool advance(struct gt_reader *r, struct lane *lane)
+{
+	uint64_t time_ns;
+
+	if (lane->ahead_next == lane->ahead_count && !decode_more(r, lane))
+		return false;
+	time_ns = lane->ahead[lane->ahead_next].time_ns;
+	if (time_ns > lane->key)
+		lane->key = time_ns;
 	return true;
 }
 
@@ -269,7 +300,7 @@ size_t gt_reader_read(struct gt_reader *r, struct gt_event *events, size_t most,
 	       !r->has_new_gap) {
 		struct lane *lane = &r->lanes[r->heap.items[0].item];
 
-		events[count++] = lane->next;
+		events[count++] = lane->ahead[lane->ahead_next++];
 		if (advance(r, lane))
 			gt_heap_rekey(&r->heap, lane->key);
 		else

@@ -9,6 +9,10 @@
 /* Zeroes behind the records of a block: an event is decoded before its end is checked. */
 enum { BEHIND_RECORDS = 64 };
 
+/* Events of a lane that are decoded at once: its records resemble each other, those of others not.
+ */
+enum { LANE_AHEAD = 16 };
+
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };
 
 /* Where a block lies, and how much of it to read: what it held when it was found. */
@@ -18,7 +22,7 @@ struct block {
 	bool is_after_missing; /* the lane's block before it is missing */
 };
 
-/* A lane's blocks, read one after another; `next` is its next event. */
+/* A lane's blocks, read one after another. */
 struct lane {
 	struct block *blocks;
 	size_t block_count, block_room, block_next;
@@ -36,9 +40,10 @@ struct lane {
 	struct gt_touches touches;
 	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
 	uint16_t end_place;
-	uint64_t duration_ns, since_ns; /* from GT_TAG_CALL, likewise */
-	uint32_t phase;                 /* of the events that follow in this block */
-	struct gt_event next;
+	uint64_t duration_ns, since_ns;    /* from GT_TAG_CALL, likewise */
+	uint32_t phase;                    /* of the events that follow in this block */
+	struct gt_event ahead[LANE_AHEAD]; /* decoded; those before `ahead_next` were returned */
+	uint32_t ahead_count, ahead_next;
 	uint64_t key; /* time of the next event, but never less than that of the one before */
 };
 

@@ -29,7 +29,7 @@ static uint64_t subject_of(const struct gt_function *fn, const struct gt_trace_a
 /* An event is recorded before its call is cleared as unfinished: a kill in between leaves both. */
 static bool is_recorded(struct gt_reader *r, const struct lane *lane, const struct gt_event *open)
 {
-	const struct gt_event *last = &lane->next;
+	const struct gt_event *last = &lane->ahead[lane->ahead_next ? lane->ahead_next - 1 : 0];
 
 	if (read_arguments(r, lane))
 		return lane->blocks[lane->block_count - 1].used > r->arguments.used;
