@@ -129,6 +129,7 @@ def cost_table(folder):
 
 
 def leak_table(folder, program, more, title):
+    api = {"opencl": "OpenCL", "cuda": "CUDA"}[program.rpartition("_")[2]]
     rows = re.findall(r"^\t_\((\w+)\)", (pathlib.Path(__file__).with_name(program + ".c")).read_text(), re.M)
     print(f"\n| ten leaks, {title} | found, of {len(rows)} | not found | accuses what was released | entries in its list | s |\n|---|--:|---|--:|--:|--:|")
     for name, use, is_here, programs, _, _ in TOOLS:
@@ -137,12 +138,12 @@ def leak_table(folder, program, more, title):
         run, _, leaks = use(folder, BUILD / "bench" / program, more)
         if run.status not in (0, 1):
             why = f"gave up after {PATIENCE} s" if run.status == 124 else f"failed with status {run.status}"
-            print(f"| {name} | | {why} | | | {run.seconds:.1f} |", flush=True)
+            print(f"| {name}, {api} | | {why} | | | {run.seconds:.1f} |", flush=True)
             continue
         text = "\n".join(leaks)
         missed = [row for row in rows if not re.search(rf"\bleak_{row}\b", text)]
         wrong = [row for row in rows if re.search(rf"\btidy_{row}\b", text)]
-        print(f"| {name} | {len(rows) - len(missed)} | {', '.join(missed).replace('_', ' ')} | {len(wrong)} | "
+        print(f"| {name}, {api} | {len(rows) - len(missed)} | {', '.join(missed).replace('_', ' ')} | {len(wrong)} | "
               f"{len(leaks):,} | {run.seconds:.1f} |", flush=True)
 
 
