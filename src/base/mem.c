@@ -2,13 +2,13 @@
 /* mem.c - memory of the tool, and error messages. */
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
-enum { LARGE = 4 << 20, PAGE = 4096, LARGE_PAGE = 2 << 20 };
+enum { LARGE = 4 << 20, PAGE = 4096, LARGE_PAGE = 2 << 20, SLOW_NS = 1500000 };
 
 void *gt_memory_check(void *memory)
 {
@@ -38,14 +38,39 @@ void *gt_alloc(size_t size)
 	return gt_memory_check(calloc(1, size ? size : 1));
 }
 
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void gt_ask_for_large_pages(char *at, size_t size)
+{
+	static _Atomic bool are_slow;
+	uint64_t begun;
+
+	/* that it cannot be done is no matter */
+	if (are_slow || madvise(at, size, MADV_HUGEPAGE))
+		return;
+	begun = thread_ns();
+	*(volatile char *)at = 0;
+	if (thread_ns() - begun < SLOW_NS)
+		return;
+	are_slow = true;
+	if (size > LARGE_PAGE)
+		(void)madvise(at + LARGE_PAGE, size - LARGE_PAGE, MADV_NOHUGEPAGE);
+}
+
 static void *allocate_large(size_t size)
 {
 	char *memory = calloc(1, size ? size : 1);
+	size_t before = -(uintptr_t)memory % LARGE_PAGE;
 
-	/* before it is touched; that it cannot be done is no matter */
+	/* before it is touched */
 	if (memory && size >= LARGE)
-		(void)madvise(memory + (PAGE - (uintptr_t)memory % PAGE) % PAGE,
-			      (size - PAGE) & ~(size_t)(PAGE - 1), MADV_HUGEPAGE);
+		gt_ask_for_large_pages(memory + before, (size - before) & ~(size_t)(PAGE - 1));
 	return memory;
 }
 
@@ -53,94 +78,6 @@ void *gt_alloc_large(size_t size)
 {
 	return gt_memory_check(allocate_large(size));
 }
-
-/* Tables that do not come from malloc: there are few, and each has its own mapping. */
-static struct mapped {
-	void *at;
-	size_t size;
-} * mapped;
-static size_t mapped_count, mapped_room;
-static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void remember(void *at, size_t size)
-{
-	pthread_mutex_lock(&mapped_lock);
-	GT_GROW(mapped, mapped_count, mapped_room);
-	mapped[mapped_count++] = (struct mapped){ at, size };
-	pthread_mutex_unlock(&mapped_lock);
-}
-
-/* The size of a mapped table, which is not remembered any longer if `forget`; 0: it is malloc's. */
-static size_t mapped_size(const void *at, bool forget)
-{
-	size_t size = 0;
-
-	if ((uintptr_t)at % LARGE_PAGE || !at)
-		return 0;
-	pthread_mutex_lock(&mapped_lock);
-	for (size_t i = 0; !size && i < mapped_count; i++)
-		if (mapped[i].at == at) {
-			size = mapped[i].size;
-			if (forget)
-				mapped[i] = mapped[--mapped_count];
-		}
-	pthread_mutex_unlock(&mapped_lock);
-	return size;
-}
-
-/*
- * Malloc would take a table of some MB from its heap: not where a large page begins, and cleared
- * by hand where another has been.
- */
-static void *map_table(size_t size)
-{
-	size_t whole = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
-	char *room = mmap(NULL, whole + LARGE_PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t before = LARGE_PAGE - (uintptr_t)room % LARGE_PAGE;
-
-	if (room == MAP_FAILED)
-		return NULL;
-	munmap(room, before);
-	if (before < LARGE_PAGE)
-		munmap(room + before + whole, LARGE_PAGE - before);
-	/* that it cannot be done is no matter */
-	(void)madvise(room + before, whole, MADV_HUGEPAGE);
-	remember(room + before, whole);
-	return room + before;
-}
-
-static void *allocate_table(size_t size)
-{
-	return size >= LARGE_PAGE ? map_table(size) : calloc(1, size ? size : 1);
-}
-
-static void release_table(void *table)
-{
-	size_t size = mapped_size(table, true);
-
-	if (size)
-		munmap(table, size);
-	else
-		free(table);
-}
-
-static void *resize_table(void *old, size_t size)
-{
-	size_t old_size = mapped_size(old, false);
-	void *table;
-
-	if (!old_size)
-		return realloc(old, size);
-	table = allocate_table(size);
-	if (table) {
-		memcpy(table, old, old_size < size ? old_size : size);
-		release_table(old);
-	}
-	return table;
-}
-
-const struct gt_table_memory gt_large_tables = { allocate_table, resize_table, release_table };
 
 void *gt_realloc(void *old, size_t size)
 {

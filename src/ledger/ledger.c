@@ -345,11 +345,11 @@ static bool end_plainly(struct gt_ledger *l, const struct gt_event *event, uint3
 	l->size_mismatches += event->size && event->size != entry->size;
 	gt_ended_handles_add(&l->private->misuse.ended, entry, look->hash, event);
 	if (!l->observer) {
-		gt_live_remove_at(&l->live, at);
+		gt_live_remove_at(&l->live, at, look->hash);
 		return true;
 	}
 	gone = *entry;
-	gt_live_remove_at(&l->live, at);
+	gt_live_remove_at(&l->live, at, look->hash);
 	l->observer->ended(l->observer->context, &gone, l->live.changed_slot, GT_ENDED_BY_CALL);
 	return true;
 }
@@ -473,8 +473,10 @@ void gt_ledger_look_ahead(const struct gt_ledger *l, struct gt_look *looks,
 		birth_count += effect == GT_CREATE;
 		end_count += effect == GT_DESTROY || effect == GT_RELEASE;
 	}
-	for (size_t i = 0; i < birth_count; i++)
+	for (size_t i = 0; i < birth_count; i++) {
 		prefetch_site(l, events[births[i]].stack, events[births[i]].function, true);
+		gt_live_prefetch_more(&l->live, looks[births[i]].hash);
+	}
 	for (size_t i = 0; i < end_count; i++) {
 		struct gt_look *look = &looks[ends[i]];
 

@@ -10,30 +10,38 @@
 
 enum {
 	CHUNK = GT_LIVE_CHUNK,
-	FIRST_INDEX = 64,
-	BATCH = 16,         /* chunks that are allocated together, once there are as many */
+	FIRST_BUCKETS = 4,
+	MANY_BUCKETS = 1 << 13, /* more do not fit into a core's cache */
+	MOST_OF_FEW = 9,        /* entries of a bucket, on average: then the index grows */
+	MOST_OF_MANY = 10,
+	BATCH = 8,          /* chunks that are allocated together, once there are as many */
 	BATCH_PART = 32,    /* or this part of all chunks, once that is more */
 	BATCH_LARGE = 2048, /* or a multiple of this: such chunks fill large pages of 2 MiB */
-	AHEAD = 16,         /* positions of the index that are fetched before they are needed */
+	AHEAD = 16,         /* buckets that are fetched before they are needed */
 };
 
 bool gt_live_probe(const struct gt_live *l, uint64_t hash, uint16_t process, enum gt_kind kind,
 		   uint64_t handle, uint16_t place, size_t *at)
 {
-	uint8_t tag = gt_live_tag(hash, 0);
-	size_t i = hash & l->mask;
-	bool is_there = false;
+	size_t bucket = gt_live_first_bucket(l, hash), found;
+	bool has_room = false;
 
-	for (; l->tags[i] && (l->tags[i] & GT_TAG_FAR) >= (tag & GT_TAG_FAR);
-	     i = (i + 1) & l->mask, tag = gt_live_farther(tag)) {
-		is_there = l->tags[i] == tag && gt_live_is_handle(gt_live_at(l, l->index[i] - 1),
-								  process, kind, handle, place);
-		if (is_there || ((tag & GT_TAG_FAR) == GT_TAG_FAR &&
-				 gt_live_distance(l, i) < ((i - hash) & l->mask)))
+	for (size_t i = 0; i < l->bucket_count; i++, bucket = gt_live_next_bucket(l, bucket)) {
+		const struct gt_live_bucket *b = &l->buckets[bucket];
+		uint64_t free_places = gt_live_places(b, 0);
+
+		if (gt_live_is_in(l, bucket, hash, process, kind, handle, place, &found)) {
+			*at = found;
+			return true;
+		}
+		if (!has_room && free_places)
+			*at = gt_live_position(bucket, gt_live_place_of(free_places));
+		has_room |= free_places != 0;
+		/* the handle would have passed this bucket to lie further on */
+		if (has_room && !b->passed)
 			break;
 	}
-	*at = i;
-	return is_there;
+	return false;
 }
 
 static bool probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
@@ -41,6 +49,11 @@ static bool probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, 
 {
 	return gt_live_probe(l, gt_handle_hash(process, kind, handle), process, kind, handle, place,
 			     at);
+}
+
+static void remove_at(struct gt_live *l, size_t at)
+{
+	gt_live_remove_at(l, at, gt_entry_hash(gt_live_at(l, gt_live_slot_at(l, at))));
 }
 
 /* Puts the entries of some slots into the index, in which they are not. */
@@ -57,35 +70,45 @@ static void index_slots(struct gt_live *l, size_t first, size_t end)
 			continue;
 		slots[count] = (uint32_t)slot;
 		hashes[count] = gt_entry_hash(e);
-		__builtin_prefetch(&l->index[hashes[count] & l->mask], 1);
-		__builtin_prefetch(&l->tags[hashes[count] & l->mask], 1);
+		gt_live_prefetch(l, hashes[count]);
 		count++;
 	}
 	for (size_t i = 0; i < count; i++) {
-		size_t at = hashes[i] & l->mask;
+		size_t bucket = gt_live_first_bucket(l, hashes[i]);
+		uint64_t free_places;
 
-		while (l->tags[at] && gt_live_distance(l, at) >= ((at - hashes[i]) & l->mask))
-			at = (at + 1) & l->mask;
-		gt_live_put_at(l, at, hashes[i], slots[i]);
+		while (!(free_places = gt_live_places(&l->buckets[bucket], 0)))
+			bucket = gt_live_next_bucket(l, bucket);
+		gt_live_put_at(l, gt_live_position(bucket, gt_live_place_of(free_places)),
+			       hashes[i], slots[i]);
 	}
+}
+
+/*
+ * While the index fits into the cache, searching full buckets costs more than memory does, so it
+ * grows by halves and stays emptier. Beyond that, memory costs more, so it doubles.
+ */
+static size_t next_size(size_t count)
+{
+	if (!count)
+		return FIRST_BUCKETS;
+	if (count >= MANY_BUCKETS)
+		return 2 * count;
+	return count & (count - 1) ? count / 3 * 4 : count / 2 * 3;
 }
 
 static int grow_index(struct gt_live *l)
 {
-	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
-	uint32_t *index = gt_table_alloc(size * sizeof *index);
-	uint8_t *tags = gt_table_alloc(size);
+	size_t count = next_size(l->bucket_count);
+	char *memory = gt_table_alloc(count * sizeof *l->buckets + GT_BUCKET_BYTES);
 
-	if (!index || !tags) {
-		gt_table_free(index);
-		gt_table_free(tags);
+	if (!memory)
 		return -ENOMEM;
-	}
-	gt_table_free(l->index);
-	gt_table_free(l->tags);
-	l->index = index;
-	l->tags = tags;
-	l->mask = size - 1;
+	gt_table_free(l->bucket_memory);
+	l->bucket_memory = memory;
+	l->buckets = (void *)(memory + (-(uintptr_t)memory & (GT_BUCKET_BYTES - 1)));
+	l->bucket_count = count;
+	l->index_room = count * (count > MANY_BUCKETS ? MOST_OF_MANY : MOST_OF_FEW);
 	/* as entries lie in memory: only the index is read at random, and that is known beforehand
 	 */
 	for (size_t slot = 0; slot < gt_live_slots(l); slot += AHEAD)
@@ -212,9 +235,9 @@ static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum 
 {
 	size_t i;
 
-	if (!l->index || !probe(l, process, kind, handle, place, &i))
+	if (!l->buckets || !probe(l, process, kind, handle, place, &i))
 		return NULL;
-	return gt_live_at(l, l->index[i] - 1);
+	return gt_live_at(l, gt_live_slot_at(l, i));
 }
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
@@ -228,7 +251,7 @@ uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 	size_t i;
 
 	return probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i) ?
-		       l->index[i] - 1 :
+		       gt_live_slot_at(l, i) :
 		       UINT32_MAX;
 }
 
@@ -268,14 +291,14 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	uint16_t place = e->place < 64 ? e->place : 0;
 	size_t i;
-	bool is_there = l->index && probe(l, process, kind, e->handle, place, &i);
+	bool is_there = l->buckets && probe(l, process, kind, e->handle, place, &i);
 
 	/* profilers name the device that is current, which need not be the block's */
-	if (place && l->index && !is_there)
+	if (place && l->buckets && !is_there)
 		is_there = probe(l, process, kind, e->handle, 0, &i);
 	if (!is_there)
 		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
-	*entry = gt_live_at(l, l->index[i] - 1);
+	*entry = gt_live_at(l, gt_live_slot_at(l, i));
 	if (!whole && (*entry)->refs > 1) {
 		(*entry)->refs--;
 		return GT_CHANGE_RELEASED;
@@ -283,7 +306,7 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 	if (gone)
 		*gone = **entry;
 	*entry = NULL;
-	gt_live_remove_at(l, i);
+	remove_at(l, i);
 	return GT_CHANGE_ENDED;
 }
 
@@ -395,7 +418,7 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 	size_t i;
 
 	if (probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place, &i))
-		gt_live_remove_at(l, i);
+		remove_at(l, i);
 }
 
 void gt_live_each(const struct gt_live *l,
@@ -430,7 +453,7 @@ size_t gt_live_bytes(const struct gt_live *l)
 	return l->chunk_count * CHUNK * sizeof(struct gt_entry) +
 	       l->chunk_room * (sizeof *l->chunks + sizeof *l->next_chunk) +
 	       l->arena_count * sizeof *l->arenas +
-	       (l->index ? (l->mask + 1) * (sizeof *l->index + sizeof *l->tags) : 0);
+	       (l->buckets ? l->bucket_count * sizeof *l->buckets + GT_BUCKET_BYTES : 0);
 }
 
 void gt_live_fini(struct gt_live *l)
@@ -440,7 +463,6 @@ void gt_live_fini(struct gt_live *l)
 	gt_table_free(l->chunks);
 	gt_table_free(l->next_chunk);
 	gt_table_free(l->arenas);
-	gt_table_free(l->index);
-	gt_table_free(l->tags);
+	gt_table_free(l->bucket_memory);
 	*l = (struct gt_live){ 0 };
 }

@@ -32,6 +32,8 @@ struct gt_live_arena {
 	uint32_t count;
 };
 
+struct gt_live_bucket;
+
 /*
  * Entries are found through an open-addressing hash table of their slots. It is its own because a
  * live handle must cost at most 64 bytes with its entry, because running out of memory must be an
@@ -44,9 +46,11 @@ struct gt_live {
 	uint32_t free_chunk;          /* chunk + 1 of the first that no process uses */
 	struct gt_live_arena *arenas; /* by process */
 	size_t arena_count;
-	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* of each, see live_index.h; 0: free */
-	size_t mask, count;
+	struct gt_live_bucket *buckets; /* slots by hash, see live_index.h */
+	void *bucket_memory;            /* that they lie in */
+	size_t bucket_count;
+	size_t index_room; /* entries before it has to grow */
+	size_t count;
 	uint32_t slots_used;   /* one more than the highest slot that was ever in use */
 	uint32_t changed_slot; /* of the latest entry that was born or ended */
 };

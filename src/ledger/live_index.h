@@ -2,11 +2,12 @@
 /*
  * live_index.h - the index of the living resources: finds, adds and removes an entry by its hash.
  *
- * Robin Hood hashing: entries lie in the order in which their hashes start, so that a search ends
- * at the first one that starts behind it. Beside each position lies a tag, and eight tags are
- * compared at once: how far an entry is from where its hash starts cannot be foreseen, and a branch
- * for each position would cost more than everything else here. For live.c, and for the ledger,
- * which does this for every event.
+ * An open-addressing hash table of buckets, each of which is one line of the cache: with many
+ * resources, an event waits for that line and the entry's, and for nothing else. A bucket has a tag
+ * of each entry's hash, and all tags are compared at once. An entry whose bucket is full goes to
+ * the next one with room. Each bucket counts the entries that passed it, so a search knows where to
+ * end, and no entry moves when another is removed. For live.c, and for the ledger, which does this
+ * for every event.
  */
 #pragma once
 
@@ -14,38 +15,76 @@
 
 #include "ledger/live.h"
 
-enum { GT_TAG_FAR = 15, GT_TAGS_AT_ONCE = 8 };
+enum {
+	GT_BUCKET_SLOTS = 12,
+	GT_BUCKET_SHIFT = 4,  /* a position: the bucket's number, then the place within it */
+	GT_BUCKET_BYTES = 64, /* a line of the cache */
+};
 
-#define GT_TAG_BYTES  UINT64_C(0x0101010101010101)
-#define GT_TAG_TOPS   (0x80 * GT_TAG_BYTES)
-#define GT_TAG_COUNTS UINT64_C(0x0706050403020100) /* the distance of each of eight positions */
+struct gt_live_bucket {
+	uint8_t tags[GT_BUCKET_SLOTS]; /* 0: free */
+	uint32_t passed;               /* entries that lie further on because it was full */
+	uint32_t slots[GT_BUCKET_SLOTS];
+};
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight tags is the lowest");
+_Static_assert(sizeof(struct gt_live_bucket) == GT_BUCKET_BYTES, "a line of the cache");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "gt_live_places numbers bytes from the lowest");
 
-/*
- * Four bits of a hash, never 0, and four for the distance of its entry's position from where the
- * hash starts; GT_TAG_FAR: as far or farther. An entry can be moved without looking at it.
- */
-static inline uint8_t gt_live_tag(uint64_t hash, size_t distance)
+/* The upper bits of a hash, never 0. The bucket comes from the lower half. */
+static inline uint8_t gt_live_tag(uint64_t hash)
 {
-	return (uint8_t)((hash >> 60 ? hash >> 60 : 1) << 4 |
-			 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
+	uint8_t bits = (uint8_t)(hash >> 56);
+
+	return (uint8_t)(bits + !bits);
 }
 
-/* The tag of the same entry one position farther from where its hash starts. */
-static inline uint8_t gt_live_farther(uint8_t tag)
+static inline size_t gt_live_first_bucket(const struct gt_live *l, uint64_t hash)
 {
-	return (uint8_t)(tag + ((tag & GT_TAG_FAR) != GT_TAG_FAR));
+	return (hash & UINT32_MAX) * l->bucket_count >> 32;
 }
 
-/* How far the entry at a position is from where its hash starts. */
-static inline size_t gt_live_distance(const struct gt_live *l, size_t i)
+static inline size_t gt_live_next_bucket(const struct gt_live *l, size_t bucket)
 {
-	size_t distance = l->tags[i] & GT_TAG_FAR;
+	return bucket + 1 < l->bucket_count ? bucket + 1 : 0;
+}
 
-	return distance < GT_TAG_FAR ?
-		       distance :
-		       (i - gt_entry_hash(gt_live_at(l, l->index[i] - 1))) & l->mask;
+/* The places of a bucket with this tag, a bit for each; gt_live_place_of decodes the lowest. */
+static inline uint64_t gt_live_places(const struct gt_live_bucket *b, uint8_t tag)
+{
+	typedef uint8_t bytes __attribute__((vector_size(16)));
+	bytes tags, equal;
+	uint64_t half[2];
+
+	memcpy(&tags, b, sizeof tags);
+	equal = (bytes)(tags == (bytes){ 0 } + tag);
+	memcpy(half, &equal, sizeof half);
+	/* bit 0 of each byte for the first eight places, bit 1 for the four after them */
+	return (half[0] & UINT64_C(0x0101010101010101)) | (half[1] & 0x02020202);
+}
+
+static inline size_t gt_live_place_of(uint64_t places)
+{
+	unsigned int bit = (unsigned int)__builtin_ctzll(places);
+
+	return bit / 8 + bit % 8 * 8;
+}
+
+static inline size_t gt_live_position(size_t bucket, size_t place)
+{
+	return bucket << GT_BUCKET_SHIFT | place;
+}
+
+static inline uint32_t gt_live_slot_at(const struct gt_live *l, size_t at)
+{
+	return l->buckets[at >> GT_BUCKET_SHIFT].slots[at % (1 << GT_BUCKET_SHIFT)];
+}
+
+/* True if the position is not free, and the slot's. */
+static inline bool gt_live_is_slot_at(const struct gt_live *l, size_t at, uint32_t slot)
+{
+	return l->buckets[at >> GT_BUCKET_SHIFT].tags[at % (1 << GT_BUCKET_SHIFT)] &&
+	       gt_live_slot_at(l, at) == slot;
 }
 
 /* Two devices may each use one address; an event that does not know its device matches either. */
@@ -57,62 +96,38 @@ static inline bool gt_live_is_handle(const struct gt_entry *e, uint16_t process,
 	       gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family;
 }
 
-/* The eight tags from where a hash starts; false where the table ends before. */
-static inline bool gt_live_tags(const struct gt_live *l, uint64_t hash, uint64_t *tags)
+/* Finds a handle in one bucket. */
+static inline bool gt_live_is_in(const struct gt_live *l, size_t bucket, uint64_t hash,
+				 uint16_t process, enum gt_kind kind, uint64_t handle,
+				 uint16_t place, size_t *at)
 {
-	size_t start = hash & l->mask;
+	uint64_t places = gt_live_places(&l->buckets[bucket], gt_live_tag(hash));
 
-	if (start + GT_TAGS_AT_ONCE > l->mask)
-		return false;
-	memcpy(tags, l->tags + start, sizeof *tags);
-	return true;
-}
-
-/* The top bits of those of eight bytes that are 0; none of them is 1. */
-static inline uint64_t gt_live_zeroes(uint64_t bytes)
-{
-	return (bytes - GT_TAG_BYTES) & ~bytes & GT_TAG_TOPS;
-}
-
-/* … of those of eight tags that may be of an entry with this hash. */
-static inline uint64_t gt_live_candidates(uint64_t tags, uint64_t hash)
-{
-	return gt_live_zeroes(tags ^ (gt_live_tag(hash, 0) * GT_TAG_BYTES + GT_TAG_COUNTS));
-}
-
-/* … of those of eight tags that a search for this hash does not go beyond. */
-static inline uint64_t gt_live_stops(uint64_t tags)
-{
-	uint64_t distances = tags & GT_TAG_FAR * GT_TAG_BYTES;
-
-	/* nearer to where their hashes start than they would be; the first may only be free */
-	return (~((distances | GT_TAG_TOPS) - GT_TAG_COUNTS) & GT_TAG_TOPS) |
-	       (tags & 0xff ? 0 : 0x80);
+	for (; places; places &= places - 1) {
+		*at = gt_live_position(bucket, gt_live_place_of(places));
+		if (gt_live_is_handle(gt_live_at(l, gt_live_slot_at(l, *at)), process, kind, handle,
+				      place))
+			return true;
+	}
+	return false;
 }
 
 /*
- * True if the handle with this hash is in the index: at `*at`. Otherwise that is where it belongs.
- * One position after the other.
+ * True if the handle with this hash is in the index, which is not full: at `*at`. Otherwise that is
+ * where it belongs.
  */
 bool gt_live_probe(const struct gt_live *l, uint64_t hash, uint16_t process, enum gt_kind kind,
 		   uint64_t handle, uint16_t place, size_t *at);
 
-/* Puts a slot to a position of the index; the entries from there on move by one. */
+/* Puts a slot at a free position that gt_live_probe found for its hash. */
 static inline void gt_live_put_at(struct gt_live *l, size_t at, uint64_t hash, uint32_t slot)
 {
-	size_t free = at;
+	size_t bucket = gt_live_first_bucket(l, hash), place = at % (1 << GT_BUCKET_SHIFT);
 
-	while (l->tags[free])
-		free = (free + 1) & l->mask;
-	while (free != at) {
-		size_t before = (free - 1) & l->mask;
-
-		l->index[free] = l->index[before];
-		l->tags[free] = gt_live_farther(l->tags[before]);
-		free = before;
-	}
-	l->index[at] = slot + 1;
-	l->tags[at] = gt_live_tag(hash, (at - hash) & l->mask);
+	for (; bucket != at >> GT_BUCKET_SHIFT; bucket = gt_live_next_bucket(l, bucket))
+		l->buckets[bucket].passed++;
+	l->buckets[bucket].tags[place] = gt_live_tag(hash);
+	l->buckets[bucket].slots[place] = slot;
 }
 
 /* Gives the process free entries, if it has none; a free entry has no function. */
@@ -156,7 +171,7 @@ static inline void gt_live_give_slot(struct gt_live *l, uint32_t slot)
 
 static inline bool gt_live_is_full(const struct gt_live *l)
 {
-	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
+	return l->count == l->index_room;
 }
 
 /* Puts an entry to its position in the index, which is not full; NULL: out of memory. */
@@ -185,15 +200,17 @@ static inline struct gt_entry *gt_live_bear(struct gt_live *l, const struct gt_e
 					    uint16_t process, uint64_t hash)
 {
 	struct gt_entry fresh = gt_live_entry_of(e, process);
-	uint64_t tags, stops;
+	const struct gt_live_bucket *b;
+	uint64_t free_places;
 	size_t at;
 
 	if (gt_live_is_full(l))
 		return NULL;
-	stops = gt_live_tags(l, hash, &tags) ? gt_live_stops(tags) : 0;
-	/* no candidate before the first stop: nothing has that handle */
-	if (stops && !(gt_live_candidates(tags, hash) & (stops ^ (stops - 1)) >> 8))
-		at = (hash & l->mask) + (size_t)__builtin_ctzll(stops) / 8;
+	b = &l->buckets[gt_live_first_bucket(l, hash)];
+	free_places = gt_live_places(b, 0);
+	/* the usual case: its bucket has room, no such tag, and was never passed */
+	if (free_places && !b->passed && !gt_live_places(b, gt_live_tag(hash)))
+		at = gt_live_position((size_t)(b - l->buckets), gt_live_place_of(free_places));
 	else if (gt_live_probe(l, hash, process, gt_entry_kind(&fresh), e->handle, fresh.place,
 			       &at))
 		return NULL;
@@ -206,44 +223,28 @@ static inline struct gt_entry *gt_live_seek(const struct gt_live *l, const struc
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	uint16_t place = e->place < 64 ? e->place : 0;
-	uint64_t tags, candidates;
-	struct gt_entry *entry;
 
-	if (!l->index)
+	if (!l->buckets)
 		return NULL;
-	candidates = gt_live_tags(l, hash, &tags) ? gt_live_candidates(tags, hash) : 0;
-	if (candidates) {
-		*at = (hash & l->mask) + (size_t)__builtin_ctzll(candidates) / 8;
-		entry = gt_live_at(l, l->index[*at] - 1);
-		if (gt_live_is_handle(entry, process, kind, e->handle, place))
-			return entry;
-	}
-	return gt_live_probe(l, hash, process, kind, e->handle, place, at) ?
-		       gt_live_at(l, l->index[*at] - 1) :
+	return gt_live_is_in(l, gt_live_first_bucket(l, hash), hash, process, kind, e->handle,
+			     place, at) ||
+			       gt_live_probe(l, hash, process, kind, e->handle, place, at) ?
+		       gt_live_at(l, gt_live_slot_at(l, *at)) :
 		       NULL;
 }
 
-/* Closes the gap: the entries behind it move by one, up to one that is where its hash starts. */
-static inline void gt_live_close_gap(struct gt_live *l, size_t gap)
+/*
+ * The entry at a position, with this hash, is gone. Its bytes but for `refs` and `function` stay as
+ * they are until the next birth.
+ */
+static inline void gt_live_remove_at(struct gt_live *l, size_t at, uint64_t hash)
 {
-	for (size_t i = (gap + 1) & l->mask; l->tags[i] & GT_TAG_FAR; i = (i + 1) & l->mask) {
-		size_t distance = gt_live_distance(l, i) - 1;
+	size_t bucket = gt_live_first_bucket(l, hash);
+	uint32_t slot = gt_live_slot_at(l, at);
 
-		l->index[gap] = l->index[i];
-		l->tags[gap] = (uint8_t)((l->tags[i] & ~GT_TAG_FAR) |
-					 (distance < GT_TAG_FAR ? distance : GT_TAG_FAR));
-		gap = i;
-	}
-	l->index[gap] = 0;
-	l->tags[gap] = 0;
-}
-
-/* The entry's bytes but for `refs` and `function` stay as they are until the next birth. */
-static inline void gt_live_remove_at(struct gt_live *l, size_t at)
-{
-	uint32_t slot = l->index[at] - 1;
-
-	gt_live_close_gap(l, at);
+	for (; bucket != at >> GT_BUCKET_SHIFT; bucket = gt_live_next_bucket(l, bucket))
+		l->buckets[bucket].passed--;
+	l->buckets[bucket].tags[at % (1 << GT_BUCKET_SHIFT)] = 0;
 	gt_live_give_slot(l, slot);
 	l->count--;
 	l->changed_slot = slot;
@@ -253,15 +254,23 @@ static inline void gt_live_remove_at(struct gt_live *l, size_t at)
 static inline __attribute__((always_inline)) void gt_live_prefetch(const struct gt_live *l,
 								   uint64_t hash)
 {
-	if (l->index) {
-		__builtin_prefetch(&l->index[hash & l->mask], 1);
-		__builtin_prefetch(&l->tags[hash & l->mask], 1);
-	}
+	if (l->buckets)
+		__builtin_prefetch(&l->buckets[gt_live_first_bucket(l, hash)], 1);
+}
+
+/* Once the bucket has been fetched: begins to fetch the next one if a search would go on to it. */
+static inline void gt_live_prefetch_more(const struct gt_live *l, uint64_t hash)
+{
+	size_t bucket = gt_live_first_bucket(l, hash);
+
+	if (l->buckets && (l->buckets[bucket].passed || !gt_live_places(&l->buckets[bucket], 0)))
+		__builtin_prefetch(&l->buckets[gt_live_next_bucket(l, bucket)], 1);
 }
 
 /* Where the entry of a hash probably is; GT_NO_SLOT: nowhere. */
 struct gt_live_guess {
-	uint32_t at, slot;
+	size_t at;
+	uint32_t slot;
 };
 
 #define GT_NO_SLOT  UINT32_MAX
@@ -269,16 +278,20 @@ struct gt_live_guess {
 
 static inline struct gt_live_guess gt_live_guess(const struct gt_live *l, uint64_t hash)
 {
-	uint64_t tags, candidates;
-	size_t at;
+	size_t bucket = gt_live_first_bucket(l, hash), at;
+	uint64_t places;
 
-	if (!l->index || !gt_live_tags(l, hash, &tags))
+	if (!l->buckets)
 		return GT_NO_GUESS;
-	candidates = gt_live_candidates(tags, hash);
-	if (!candidates)
+	places = gt_live_places(&l->buckets[bucket], gt_live_tag(hash));
+	if (!places && l->buckets[bucket].passed) {
+		bucket = gt_live_next_bucket(l, bucket);
+		places = gt_live_places(&l->buckets[bucket], gt_live_tag(hash));
+	}
+	if (!places)
 		return GT_NO_GUESS;
-	at = (hash & l->mask) + (size_t)__builtin_ctzll(candidates) / 8;
-	return (struct gt_live_guess){ (uint32_t)at, l->index[at] - 1 };
+	at = gt_live_position(bucket, gt_live_place_of(places));
+	return (struct gt_live_guess){ at, gt_live_slot_at(l, at) };
 }
 
 /* As gt_live_seek, which it spares if the guess is still right. */
@@ -287,7 +300,7 @@ static inline struct gt_entry *gt_live_seek_guess(const struct gt_live *l, const
 						  const struct gt_live_guess *guess, size_t *at)
 {
 	*at = guess->at;
-	if (guess->slot != GT_NO_SLOT && l->index[guess->at] == guess->slot + 1 &&
+	if (guess->slot != GT_NO_SLOT && gt_live_is_slot_at(l, guess->at, guess->slot) &&
 	    gt_live_is_handle(gt_live_at(l, guess->slot), process,
 			      (enum gt_kind)gt_functions[e->function].kind, e->handle,
 			      e->place < 64 ? e->place : 0))

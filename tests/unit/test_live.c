@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_live.c - live resources, compared with a simple model. */
-#include "ledger/live.h"
+#include "ledger/live_index.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -420,6 +420,63 @@ static void a_live_handle_costs_at_most_64_bytes(void **state)
 }
 
 /* With so many handles, some collide in both hashes of a table of 64 places. */
+enum { FIRST = 4 }; /* buckets of the smallest index */
+
+/* The next number after `handle` whose hash begins in this bucket of the smallest index. */
+static uint64_t next_of_bucket(uint64_t handle, size_t bucket)
+{
+	do
+		handle++;
+	while (gt_live_first_bucket(&(struct gt_live){ .bucket_count = FIRST },
+				    gt_handle_hash(0, GT_EVENT, handle)) != bucket);
+	return handle;
+}
+
+static void handles_that_belong_to_one_bucket_are_found_in_the_next_ones(void **state)
+{
+	enum { COUNT = FIRST * 9 };
+	struct gt_live l = { 0 };
+	uint64_t handles[COUNT], handle = 0;
+	size_t passed = 0;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		handles[i] = handle = next_of_bucket(handle, 3);
+		assert_int_equal(apply(&l, GT_FN_clCreateUserEvent, handle), GT_CHANGE_BORN);
+	}
+	assert_int_equal(l.bucket_count, FIRST);
+	for (size_t i = 0; i < COUNT; i++)
+		assert_non_null(gt_live_find(&l, 0, GT_EVENT, handles[i]));
+	assert_null(gt_live_find(&l, 0, GT_EVENT, next_of_bucket(handle, 3)));
+	/* the first ones lie in their own bucket: others are found behind the room that they leave
+	 */
+	for (size_t i = 0; i < COUNT; i++) {
+		assert_int_equal(apply(&l, GT_FN_clReleaseEvent, handles[i]), GT_CHANGE_ENDED);
+		assert_null(gt_live_find(&l, 0, GT_EVENT, handles[i]));
+		for (size_t k = i + 1; k < COUNT; k++)
+			assert_non_null(gt_live_find(&l, 0, GT_EVENT, handles[k]));
+	}
+	for (size_t i = 0; i < l.bucket_count; i++)
+		passed += l.buckets[i].passed;
+	assert_int_equal(passed, 0);
+	gt_live_fini(&l);
+}
+
+static void a_search_ends_where_every_bucket_was_passed(void **state)
+{
+	struct gt_live l = { 0 };
+	uint64_t handle = 0;
+
+	for (size_t i = 0; i < 30; i++)
+		apply(&l, GT_FN_clCreateUserEvent, handle = next_of_bucket(handle, 0));
+	/* as if others had passed the rest, too */
+	for (size_t i = 0; i < l.bucket_count; i++)
+		l.buckets[i].passed++;
+	assert_null(gt_live_find(&l, 0, GT_EVENT, next_of_bucket(handle, 0)));
+	assert_int_equal(apply(&l, GT_FN_clCreateUserEvent, next_of_bucket(handle, 0)),
+			 GT_CHANGE_BORN);
+	gt_live_fini(&l);
+}
+
 static void the_same_handle_in_another_process_is_another_resource(void **state)
 {
 	struct gt_live l = { 0 };
@@ -473,6 +530,8 @@ int main(void)
 		cmocka_unit_test(unfinished_calls_change_nothing),
 		cmocka_unit_test(a_place_number_out_of_range_is_unknown),
 		cmocka_unit_test(slots_are_small_distinct_and_reused),
+		cmocka_unit_test(handles_that_belong_to_one_bucket_are_found_in_the_next_ones),
+		cmocka_unit_test(a_search_ends_where_every_bucket_was_passed),
 		cmocka_unit_test(the_same_handle_in_another_process_is_another_resource),
 		cmocka_unit_test(processes_that_come_and_go_reuse_memory),
 		cmocka_unit_test(a_walk_can_be_stopped_early),
