@@ -39,56 +39,122 @@ static inline bool get_short(const uint8_t **at, uint64_t *value)
 }
 
 /*
+ * Whose owner and place a creation's differ from. In traces of version 1, those of the lane's last
+ * creation, and it has no flags: size, owner and place are always there.
+ */
+enum origin_rule { LAST_OF_LANE, LAST_OF_FUNCTION };
+
+static inline enum origin_rule origin_rule_of(const struct gt_reader *r)
+{
+	return r->file.header.version > 1 ? LAST_OF_FUNCTION : LAST_OF_LANE;
+}
+
+/* Size, owner and place of a creation. */
+struct created {
+	uint64_t size, owner, place;
+	unsigned origin;
+};
+
+/* What is known of it before its bytes are read: its origin. */
+static inline struct created created_before(const struct lane *lane, enum origin_rule rule,
+					    uint64_t function_number)
+{
+	unsigned origin = rule == LAST_OF_FUNCTION ? gt_origin_of(function_number) : 0;
+
+	return (struct created){ .owner = lane->origins.owners[origin],
+				 .place = lane->origins.places[origin],
+				 .origin = origin };
+}
+
+/* Once its event is complete. */
+static inline void keep_origin(struct lane *lane, const struct created *c)
+{
+	lane->origins.owners[c->origin] = c->owner;
+	lane->origins.places[c->origin] = (uint16_t)c->place;
+}
+
+static inline bool get_created_quickly(enum origin_rule rule, const uint8_t **at, struct created *c)
+{
+	unsigned flags = rule == LAST_OF_FUNCTION ? *(*at)++ : GT_HAS_ALL;
+	uint64_t delta = 0;
+
+	if (flags > GT_HAS_ALL || (flags & GT_HAS_SIZE && !get_quickly(at, &c->size)) ||
+	    (flags & GT_HAS_OWNER && !get_quickly(at, &delta)) ||
+	    (flags & GT_HAS_PLACE && !get_short(at, &c->place)))
+		return false;
+	c->owner = gt_advance(c->owner, delta);
+	return c->place <= UINT16_MAX;
+}
+
+/* False if the flags are unknown; incomplete bytes are noted in `b`. */
+static bool get_created(enum origin_rule rule, struct gt_bytes *b, struct created *c)
+{
+	uint64_t flags = rule == LAST_OF_FUNCTION ? gt_get_varint(b) : GT_HAS_ALL;
+
+	if (flags & GT_HAS_SIZE)
+		c->size = gt_get_varint(b);
+	if (flags & GT_HAS_OWNER)
+		c->owner = gt_advance(c->owner, gt_get_varint(b));
+	if (flags & GT_HAS_PLACE)
+		c->place = gt_get_varint(b);
+	return flags <= GT_HAS_ALL && c->place <= UINT16_MAX;
+}
+
+/*
  * Decodes events of the usual form into `ahead`, up to the first record that is anything else, and
  * returns how many. It may read into the zeroes behind the records: seven numbers of eight bytes
- * each.
+ * each, and a byte.
  */
-static size_t decode_quickly(const struct gt_reader *r, struct lane *lane)
+static inline __attribute__((always_inline)) size_t decode_quickly(const struct gt_reader *r,
+								   struct lane *lane,
+								   enum origin_rule rule)
 {
 	const struct gt_definitions *d = &r->definitions;
 	const uint8_t *at = lane->bytes.at, *end = lane->bytes.end;
-	uint64_t time_ns = lane->time_ns, of_handle = lane->handle, of_owner = lane->owner;
+	uint64_t time_ns = lane->time_ns, of_handle = lane->handle;
 	uint64_t end_size = lane->end_size, end_place = lane->end_place;
 	size_t count = 0;
 
 	if (lane->duration_ns || gt_bytes_left(&lane->touches.left))
 		return 0;
 	while (at < end && count < LANE_AHEAD) {
-		uint64_t tag, number, time, handle, size = end_size, owner = 0, stack;
-		uint64_t place = end_place;
+		struct created c = { .size = end_size, .place = end_place };
+		uint64_t tag, number, time, handle, stack;
 		bool creates;
 
 		if (!get_short(&at, &tag) || tag < GT_TAG_EVENT || tag & 1)
 			break;
-		number = (tag - GT_TAG_EVENT) / 2 - 1;
-		if (number >= d->function_count || d->functions[number] == GT_FN_NONE)
+		number = (tag - GT_TAG_EVENT) / 2;
+		if (number - 1 >= d->function_count || d->functions[number - 1] == GT_FN_NONE)
 			break;
-		creates = d->effects[number] == GT_CREATE;
+		creates = d->effects[number - 1] == GT_CREATE;
 		if (!get_short(&at, &time) || !get_quickly(&at, &handle))
 			break;
-		if (creates && (!get_quickly(&at, &size) || !get_short(&at, &owner) ||
-				!get_short(&at, &place) || place > UINT16_MAX))
-			break;
+		if (creates) {
+			c = created_before(lane, rule, number);
+			if (!get_created_quickly(rule, &at, &c))
+				break;
+		}
 		if (!get_short(&at, &stack) || at > end || stack > d->stack_count)
 			break;
 		time_ns = gt_advance(time_ns, time);
 		of_handle = gt_advance(of_handle, handle);
-		of_owner = gt_advance(of_owner, owner);
+		if (creates)
+			keep_origin(lane, &c);
 		end_size = end_place = 0;
 		lane->ahead[count++] = (struct gt_event){ .time_ns = time_ns,
 							  .handle = of_handle,
-							  .size = size,
-							  .owner = creates ? of_owner : 0,
+							  .size = c.size,
+							  .owner = c.owner,
 							  .stack = (uint32_t)stack,
 							  .tid = lane->tid,
-							  .function = d->functions[number],
-							  .place = (uint16_t)place,
+							  .function = d->functions[number - 1],
+							  .place = (uint16_t)c.place,
 							  .phase = lane->phase };
 		lane->bytes.at = at;
 	}
 	lane->time_ns = time_ns;
 	lane->handle = of_handle;
-	lane->owner = of_owner;
 	lane->end_size = end_size;
 	lane->end_place = (uint16_t)end_place;
 	return count;
@@ -99,22 +165,25 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 {
 	const struct gt_definitions *d = &r->definitions;
 	struct gt_bytes *b = &lane->bytes;
-	uint64_t number = (tag - GT_TAG_EVENT) / 2, stack, place = 0;
+	struct created c = { .size = lane->end_size, .place = lane->end_place };
+	uint64_t number = (tag - GT_TAG_EVENT) / 2, stack;
+	enum origin_rule rule = origin_rule_of(r);
+	bool creates;
 
 	if (!number || number > d->function_count)
 		return false;
 	*e = (struct gt_event){ .function = d->functions[number - 1], .failed = tag & 1 };
 	e->time_ns = gt_advance(lane->time_ns, gt_get_varint(b));
 	e->handle = gt_advance(lane->handle, gt_get_varint(b));
-	if (d->effects[number - 1] == GT_CREATE) {
-		e->size = gt_get_varint(b);
-		e->owner = gt_advance(lane->owner, gt_get_varint(b));
-		place = gt_get_varint(b);
-		e->place = (uint16_t)place;
-	} else {
-		e->size = lane->end_size;
-		e->place = lane->end_place;
+	creates = d->effects[number - 1] == GT_CREATE;
+	if (creates) {
+		c = created_before(lane, rule, number);
+		if (!get_created(rule, b, &c))
+			return false;
 	}
+	e->size = c.size;
+	e->owner = c.owner;
+	e->place = (uint16_t)c.place;
 	if (lane->duration_ns) {
 		e->duration_ns = lane->duration_ns;
 		e->start_ns = e->time_ns - lane->since_ns;
@@ -124,15 +193,15 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 	if (e->failed)
 		e->result = (int32_t)gt_unzigzag(gt_get_varint(b));
 	stack = gt_get_varint(b);
-	if (b->bad || stack > d->stack_count || place > UINT16_MAX)
+	if (b->bad || stack > d->stack_count)
 		return false;
 	e->stack = (uint32_t)stack;
 	e->tid = lane->tid;
 	e->phase = lane->phase;
 	lane->time_ns = e->time_ns;
 	lane->handle = e->handle;
-	if (d->effects[number - 1] == GT_CREATE)
-		lane->owner = e->owner;
+	if (creates)
+		keep_origin(lane, &c);
 	return true;
 }
 
@@ -247,7 +316,10 @@ static __attribute__((noinline)) enum step step_on(struct gt_reader *r, struct l
 /* Decodes a lane's next events; false at its end: the last one returned stays where it was. */
 static __attribute__((noinline)) bool decode_more(struct gt_reader *r, struct lane *lane)
 {
-	size_t count = decode_quickly(r, lane);
+	/* compiled once for each, so that neither costs the other anything */
+	size_t count = origin_rule_of(r) == LAST_OF_FUNCTION ?
+			       decode_quickly(r, lane, LAST_OF_FUNCTION) :
+			       decode_quickly(r, lane, LAST_OF_LANE);
 
 	if (!count) {
 		enum step step = step_on(r, lane);

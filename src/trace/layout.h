@@ -38,7 +38,8 @@
 enum { GT_WATCHER_PID_BITS = 22, GT_WATCHER_BITS = 63 };
 
 enum {
-	GT_TRACE_VERSION = 1,
+	GT_TRACE_VERSION = 2,        /* written */
+	GT_TRACE_VERSION_OLDEST = 1, /* readers accept it */
 	GT_TRACE_HEADER = 4096,
 
 	GT_BLOCK_MAGIC = 0x4b425447, /* "GTBK" */

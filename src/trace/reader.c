@@ -255,7 +255,7 @@ enum step gt_lane_load_block(struct gt_reader *r, struct lane *lane)
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + available };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
-	lane->owner = h.owner;
+	gt_origins_begin(&lane->origins, h.owner);
 	lane->tid = h.tid;
 	lane->end_size = lane->phase = lane->end_place = 0;
 	lane->duration_ns = 0;

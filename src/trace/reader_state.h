@@ -3,6 +3,7 @@
  * their records, unfinished.c finds what was left open. */
 #pragma once
 
+#include "trace/origin.h"
 #include "trace/reader.h"
 #include "trace/trace_file.h"
 
@@ -34,7 +35,8 @@ struct lane {
 	struct gt_bytes bytes;
 	struct gt_trace_inflight inflight; /* of the last block, when it was found */
 	uint32_t last_size;                /* of that block */
-	uint64_t time_ns, handle, owner;
+	uint64_t time_ns, handle;
+	struct gt_origins origins; /* in version 1: only the first */
 	uint32_t tid;
 	bool has_thread; /* which has not ended */
 	struct gt_touches touches;

@@ -452,9 +452,35 @@ static __attribute__((noinline)) void lose_event(struct gt_writer *w, const stru
 	gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 }
 
+/* Flags, then what differs from the last creation by this function, and a size. */
+static inline uint8_t *put_origin(struct gt_lane *lane, uint8_t *at, uint32_t number,
+				  const struct gt_event *e)
+{
+	struct gt_origins *o = &lane->origins;
+	unsigned origin = gt_origin_of(number);
+	uint8_t *first = at++, flags = 0;
+
+	if (e->size) {
+		flags = GT_HAS_SIZE;
+		at = gt_put_varint(at, e->size);
+	}
+	if (e->owner != o->owners[origin]) {
+		flags |= GT_HAS_OWNER;
+		at = gt_put_varint(at, gt_delta(o->owners[origin], e->owner));
+		o->owners[origin] = lane->owner = e->owner;
+	}
+	if (e->place != o->places[origin]) {
+		flags |= GT_HAS_PLACE;
+		at = gt_put_varint(at, e->place);
+		o->places[origin] = e->place;
+	}
+	*first = flags;
+	return at;
+}
+
 /*
  * Fields: tag, time, handle; size, owner and place of creations only; the error code of failures
- * only; the stack. Times, handles and owners are differences from the lane's last.
+ * only; the stack. Times and handles are differences from the lane's last.
  */
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 {
@@ -483,12 +509,8 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 	at = gt_put_varint(at, gt_delta(lane->handle, e->handle));
 	lane->time_ns = e->time_ns;
 	lane->handle = e->handle;
-	if (gt_functions[e->function].effect == GT_CREATE) {
-		at = gt_put_varint(at, e->size);
-		at = gt_put_varint(at, gt_delta(lane->owner, e->owner));
-		at = gt_put_varint(at, e->place);
-		lane->owner = e->owner;
-	}
+	if (gt_functions[e->function].effect == GT_CREATE)
+		at = put_origin(lane, at, number, e);
 	if (e->failed)
 		at = gt_put_varint(at, gt_zigzag(e->result));
 	lane->at = gt_put_varint(at, e->stack);

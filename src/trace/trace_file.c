@@ -119,11 +119,11 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 				    "%s was made by a newer gputrack (trace version %" PRIu32
 				    ", this one reads %d): update gputrack to read it",
 				    path, h->version, GT_TRACE_VERSION);
-	if (h->version < GT_TRACE_VERSION)
+	if (h->version < GT_TRACE_VERSION_OLDEST)
 		return gt_error_set(error, -EPROTO,
 				    "%s was made by an older gputrack (trace version %" PRIu32
 				    ", this one reads %d): read it with the one that recorded it",
-				    path, h->version, GT_TRACE_VERSION);
+				    path, h->version, GT_TRACE_VERSION_OLDEST);
 	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
 		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
 	return 0;

@@ -375,6 +375,7 @@ __attribute__((noinline)) int gt_block_open(struct gt_lane *lane)
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
 	memset(&lane->touched, 0, sizeof lane->touched);
+	gt_origins_begin(&lane->origins, lane->owner);
 	if (lane != &w->definitions) {
 		lane->limit -= sizeof(struct gt_trace_arguments);
 		gt_lane_publish_call(lane);

@@ -8,6 +8,7 @@
 
 #include "base/guest_file.h"
 #include "trace/layout.h"
+#include "trace/origin.h"
 #include "trace/stacks.h"
 #include "trace/window.h"
 #include "trace/writer.h"
@@ -40,7 +41,8 @@ struct gt_lane {
 	uint32_t call_count; /* unfinished, outermost first */
 	struct gt_lane_call calls[GT_CALLS_MAX];
 	struct gt_known_caller callers[GT_CALLERS_MAX];
-	struct gt_touch_memory touched; /* of this block */
+	struct gt_touch_memory touched; /* of this block, */
+	struct gt_origins origins;      /* too */
 	struct gt_lane *next;           /* all lanes of the writer */
 	struct gt_lane *next_free;
 };

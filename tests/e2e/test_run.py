@@ -627,7 +627,7 @@ def test_damaged_traces_end_at_the_last_complete_record(case):
     text = case.gputrack("report", "q.gt")
     assert text.status == 0 and "(unknown program) 123" in text.out, text.out
     assert "pid 123 is left out: q.gt/123.trace was made by a newer gputrack (trace version 99, this one reads " \
-        "1): update gputrack to read it; the rest is shown" in " ".join(text.out.split()), text.out
+        "2): update gputrack to read it; the rest is shown" in " ".join(text.out.split()), text.out
     report = case.report("q.gt", "leakage")["recording"]
     assert report["events"] == count
     unread, = [p for p in report["processes"] if p["state"] == "unread"]

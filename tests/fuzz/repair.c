@@ -54,7 +54,8 @@ void trace_repair(uint8_t *data, size_t size)
 		return;
 	memcpy(&h, data, sizeof h);
 	memcpy(h.magic, GT_TRACE_MAGIC, sizeof h.magic);
-	h.version = GT_TRACE_VERSION;
+	if (h.version != GT_TRACE_VERSION_OLDEST)
+		h.version = GT_TRACE_VERSION;
 	h.header_size = (uint32_t)header_size(data, size);
 	memcpy(data, &h, sizeof h);
 	for (uint32_t n = 0; trace_block_at(data, size, n, &at, &room); n++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* seeds.c - writes small valid inputs for fuzzers to start from: TRACES INFOS LEGENDS */
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,10 +105,10 @@ static void event(struct gt_lane *lane, uint16_t function, uint64_t handle, uint
 	gt_lane_event(lane, &e);
 }
 
-static void write_kinds(void)
+static void write_kinds(const char *name)
 {
 	unsigned round = 0;
-	struct gt_writer *w = start("kinds.trace", &round);
+	struct gt_writer *w = start(name, &round);
 	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
 	struct gt_event failed = { .time_ns = 2000000000,
 				   .function = GT_FN_clCreateBuffer,
@@ -127,6 +129,20 @@ static void write_kinds(void)
 	gt_lane_event(lane, &failed);
 	gt_lane_release(lane);
 	end(w);
+}
+
+/* The same bytes, to be read by the rules of another version. */
+static void set_version(const char *name, uint32_t version)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || pwrite(fd, &version, sizeof version,
+			     offsetof(struct gt_trace_header, version)) != sizeof version)
+		die(path, errno);
+	close(fd);
 }
 
 static void write_lanes(void)
@@ -274,7 +290,9 @@ int main(int argc, char **argv)
 			die(argv[i], errno);
 	folder = argv[1];
 	end(start("empty.trace", NULL));
-	write_kinds();
+	write_kinds("kinds.trace");
+	write_kinds("version-1.trace");
+	set_version("version-1.trace", GT_TRACE_VERSION_OLDEST);
 	write_lanes();
 	write_reuse();
 	write_killed();

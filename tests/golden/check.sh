@@ -102,6 +102,10 @@ golden clean/growth.txt "$gputrack" report clean.gt -a growth
 golden hostile/leakage.json "$gputrack" report hostile.gt -a leakage --format json
 golden hostile/export.json "$gputrack" export hostile.gt --format json
 golden mistakes/export.json "$gputrack" export mistakes.gt --format json
+# leaks.gt as it was recorded before trace version 2
+cp -r "$here/inputs/version-1" version-1.gt
+golden version-1/summary.txt "$gputrack" report version-1.gt
+golden version-1/export.tsv "$gputrack" export version-1.gt
 for recording in clean damaged untracked silent; do
 	golden $recording/summary.txt "$gputrack" report $recording.gt
 	golden $recording/sites.json "$gputrack" report $recording.gt -a sites --format json

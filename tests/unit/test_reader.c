@@ -65,7 +65,7 @@ static void the_largest_events_cross_block_boundaries_intact(void **state)
 				      .stack = gt_writer_stack(w, frames, 1),
 				      .tid = UINT32_MAX,
 				      .function = GT_FN_clCreateBuffer,
-				      .place = UINT16_MAX,
+				      .place = (uint16_t)(UINT16_MAX - i % 2),
 				      .result = INT32_MIN,
 				      .failed = 1 };
 

@@ -251,7 +251,7 @@ static void refuse(const void *data, size_t size, int code, const char *reason)
 
 static void files_that_are_not_traces_are_refused_with_a_message(void **state)
 {
-	struct gt_trace_header h = { .magic = GT_TRACE_MAGIC, .version = 2, .header_size = 4096 };
+	struct gt_trace_header h = { .magic = GT_TRACE_MAGIC, .version = 0, .header_size = 4096 };
 	char room[GT_TRACE_HEADER + GT_BLOCK_MIN] = "";
 	struct gt_error error = { "" };
 	struct gt_reader *r;
@@ -262,7 +262,9 @@ static void files_that_are_not_traces_are_refused_with_a_message(void **state)
 	refuse(room, sizeof room, -EINVAL, "not a gputrack trace");
 	refuse("x", 1, -EINVAL, "too short");
 	refuse(&h, sizeof h - 1, -EINVAL, "too short");
-	refuse(&h, sizeof h, -EPROTO, "version 2");
+	refuse(&h, sizeof h, -EPROTO, "older gputrack (trace version 0");
+	h.version = GT_TRACE_VERSION + 1;
+	refuse(&h, sizeof h, -EPROTO, "newer gputrack (trace version 3");
 	h.version = GT_TRACE_VERSION;
 	h.header_size = 8;
 	refuse(&h, sizeof h, -EINVAL, "damaged header");
