@@ -60,16 +60,15 @@ static long bpf_map_delete_elem(void *map, const void *key)
 	return -1;
 }
 
-static long bpf_ringbuf_output(void *ring, void *record, uint64_t size, uint64_t flags)
-{
-	(void)ring, (void)record, (void)size, (void)flags;
-	return -1;
-}
-
 static void *bpf_ringbuf_reserve(void *ring, uint64_t size, uint64_t flags)
 {
 	(void)ring, (void)size, (void)flags;
 	return NULL;
+}
+
+static uint32_t bpf_get_smp_processor_id(void)
+{
+	return 0;
 }
 
 static uint64_t bpf_ktime_get_ns(void)

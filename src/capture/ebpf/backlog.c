@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* backlog.c - records of a ring that wait in our own memory, because their reader is busy. */
+/* backlog.c - records of rings that wait in our own memory, because their reader is busy. */
 #include "capture/ebpf/backlog.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 
 enum { BATCH = 256 << 10 }; /* bytes that the reader takes at a time */
 
@@ -22,7 +23,7 @@ struct records {
 };
 
 struct gt_backlog {
-	struct gt_ring *ring;
+	struct gt_rings *rings;
 	size_t limit;
 	uint64_t *told;
 	pthread_t thread;
@@ -51,17 +52,20 @@ static void tell(const struct gt_backlog *b)
 	__atomic_store_n(b->told, b->waits.used, __ATOMIC_RELAXED);
 }
 
-/* Takes records while fewer bytes than `most` wait; true unless one is still being written. */
-static bool take(struct gt_backlog *b, uint64_t end, size_t most)
+/*
+ * Takes records of the pass while fewer bytes than `most` wait; true unless one is still being
+ * written.
+ */
+static bool take(struct gt_backlog *b, size_t most)
 {
 	enum gt_ring_next next = GT_RING_EMPTY;
 	const void *record;
 	size_t size;
 
 	while (b->waits.used < most &&
-	       (next = gt_ring_peek(b->ring, end, &record, &size)) == GT_RING_RECORD) {
+	       (next = gt_rings_peek(b->rings, &record, &size)) == GT_RING_RECORD) {
 		add(&b->waits, record, size);
-		gt_ring_release(b->ring, size);
+		gt_rings_release(b->rings);
 	}
 	tell(b);
 	return next != GT_RING_BUSY;
@@ -70,16 +74,17 @@ static bool take(struct gt_backlog *b, uint64_t end, size_t most)
 static void *make_room(void *backlog)
 {
 	struct gt_backlog *b = backlog;
-	struct epoll_event events[2];
+	struct epoll_event events[GT_PROBE_RINGS + 1];
 	int n;
 
 	for (;;) {
-		n = epoll_wait(b->epoll, events, 2, -1);
+		n = epoll_wait(b->epoll, events, GT_PROBE_RINGS + 1, -1);
 		for (int i = 0; i < n; i++)
 			if (events[i].data.fd == b->stop)
 				return NULL;
 		pthread_mutex_lock(&b->lock);
-		take(b, gt_ring_end(b->ring), b->limit);
+		gt_rings_begin(b->rings, gt_now_ns());
+		take(b, b->limit);
 		pthread_mutex_unlock(&b->lock);
 	}
 }
@@ -116,12 +121,12 @@ static void free_backlog(struct gt_backlog *b)
 	free(b);
 }
 
-int gt_backlog_start(struct gt_backlog **out, struct gt_ring *ring, size_t limit, uint64_t *told)
+int gt_backlog_start(struct gt_backlog **out, struct gt_rings *rings, size_t limit, uint64_t *told)
 {
 	struct gt_backlog *b = gt_alloc(sizeof *b);
 	int e = 0;
 
-	b->ring = ring;
+	b->rings = rings;
 	b->limit = limit;
 	b->told = told;
 	pthread_mutex_init(&b->lock, NULL);
@@ -131,8 +136,8 @@ int gt_backlog_start(struct gt_backlog **out, struct gt_ring *ring, size_t limit
 		e = -errno;
 	if (!e)
 		e = watch(b->epoll, b->stop);
-	if (!e)
-		e = watch(b->epoll, ring->fd);
+	for (unsigned i = 0; i < rings->count && !e; i++)
+		e = watch(b->epoll, rings->parts[i].ring.fd);
 	if (!e)
 		e = start_thread(b);
 	if (e) {
@@ -164,14 +169,19 @@ static void pass_on(const struct records *r, gt_ring_fn *each, void *context)
 
 bool gt_backlog_drain(struct gt_backlog *b, gt_ring_fn *each, void *context)
 {
-	uint64_t end = gt_ring_end(b->ring), position;
 	struct records batch;
-	bool is_whole;
+	uint64_t begun_ns = 0;
+	bool is_whole, is_through;
 
 	do {
 		pthread_mutex_lock(&b->lock);
-		is_whole = take(b, end, BATCH);
-		position = *b->ring->consumer;
+		/* the thread may begin further passes; each is of all that this one is of */
+		if (!begun_ns) {
+			begun_ns = gt_now_ns();
+			gt_rings_begin(b->rings, begun_ns);
+		}
+		is_whole = take(b, BATCH);
+		is_through = b->rings->through_ns >= begun_ns;
 		batch = b->waits;
 		b->waits = b->spare;
 		b->spare = (struct records){ 0 };
@@ -185,6 +195,6 @@ bool gt_backlog_drain(struct gt_backlog *b, gt_ring_fn *each, void *context)
 			batch = (struct records){ 0 };
 		}
 		b->spare = batch;
-	} while (is_whole && position < end);
+	} while (is_whole && !is_through);
 	return is_whole;
 }

@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "machine.bpf.h"
 #include "calls_state.bpf.h"
+#include "calls_rings.bpf.h"
 #include "python.bpf.h"
 #include "unwind.bpf.h"
 #include "calls_stack.bpf.h"
@@ -178,6 +179,7 @@ static __always_inline void fill_in(struct task_struct *task, struct thread *t,
 	c->current = current_context(t);
 	c->from = 0;
 	__builtin_memcpy(c->words, p->words, sizeof c->words);
+	choose_ring(t);
 }
 
 /* The process has registered a callback, and may throw an exception in it. */
@@ -233,7 +235,7 @@ static __always_inline void hand_over_begun(struct pt_regs *ctx, struct task_str
 	c->unfinished = 0;
 	fill_in(task, t, p);
 	if (has_python)
-		send_python_stack(p->begun_ns);
+		send_python_stack(p->begun_ns, t->ring);
 	if (!hand_over(ctx, task, t, p->caller))
 		lose(c->pid, c->ended_ns);
 }
@@ -388,7 +390,7 @@ static __always_inline void left(struct pt_regs *ctx, bool is_tap)
 		}
 	}
 	if (has_python && pythons_known)
-		send_python_stack(p->begun_ns);
+		send_python_stack(p->begun_ns, t->ring);
 	if (is_tap && frames_max) {
 		caller = return_address_of(ctx);
 		c->from = p->caller;
@@ -476,11 +478,12 @@ int BPF_PROG(execed, struct task_struct *task)
 		return 0;
 	e = news_of(task, GT_NEWS_EXEC, pid);
 	if (e) {
-		e->lost = target->lost;
+		sum_lost(pid, &e->lost);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	/* what the next program loses is its own; it has no other threads yet */
 	__builtin_memset(target, 0, sizeof *target);
+	bpf_map_delete_elem(&lost_of, &pid);
 	return 0;
 }
 
@@ -491,6 +494,7 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	struct gt_probe_call *c = &t->call;
 	uint32_t depth = t->depth;
 	struct pending *p;
+	void *ring;
 
 	/*
 	 * calls whose frames lie below the last one never returned (longjmp): they are over; so are
@@ -513,7 +517,9 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	c->array_count = 0;
 	t->tail[0] = p->caller;
 	c->frames = p->caller ? 1 : 0;
-	output(c, sizeof *c + sizeof t->tail[0], wake_flag());
+	ring = bpf_map_lookup_elem(&calls, &t->ring);
+	if (ring)
+		output(ring, c, sizeof *c + sizeof t->tail[0], wake_flag(t, ring));
 }
 
 /* True if a thread ends because its process ends or executes another program. */
@@ -563,12 +569,13 @@ int BPF_PROG(exited, struct task_struct *task)
 	if (e) {
 		e->exit_code = status_of(task);
 		if (last)
-			e->lost = target->lost;
+			sum_lost(pid, &e->lost);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	/* the pid may be reused soon */
 	if (last) {
 		bpf_map_delete_elem(&targets, &pid);
+		bpf_map_delete_elem(&lost_of, &pid);
 		forget_space(pid);
 	}
 	return 0;

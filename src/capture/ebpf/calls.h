@@ -34,6 +34,8 @@ enum {
 	GT_PROBE_NONE = 0xff,   /* in place of an index: there is none */
 	GT_PROBE_BEHIND = 0x40, /* in `where`: the word is behind the pointer that is there */
 	GT_PROBE_STACK_MAX = 65536,
+	GT_PROBE_RINGS = 16, /* of calls, at most: a power of two */
+	GT_PROBE_SLOTS = 16, /* that processors count in: a power of two */
 };
 
 /* How the BPF programs' unwinding of a stack ended. From GT_WALK_STRANGE on, the tool knows more.
@@ -143,6 +145,40 @@ struct gt_probe_losses {
 	uint64_t count, first_ns, last_ns;
 };
 
+/*
+ * What processors write as they make records. Each has a cache line of its own, as far as there are
+ * slots: on one that all write, they would wait for each other.
+ */
+struct gt_probe_slot {
+	uint64_t lost;                /* calls of all processes that did not fit */
+	struct gt_probe_losses stray; /* of these, those of processes that are no targets */
+	uint64_t woken_ns;    /* when the tool was last woken because much is waiting, … */
+	uint64_t copied_ns;   /* … and because of a copy of a stack */
+	uint64_t all_full_ns; /* when a search found no ring with room, … */
+	uint64_t all_half_ns; /* … and none with room for a copy */
+} __attribute__((aligned(64)));
+
+/* Calls of a process that were lost, by slot. */
+struct gt_probe_lost {
+	struct {
+		struct gt_probe_losses losses;
+		uint64_t unused[5];
+	} slots[GT_PROBE_SLOTS];
+};
+
+/* Adds what one slot has counted. */
+static inline void gt_probe_losses_add(struct gt_probe_losses *sum,
+				       const struct gt_probe_losses *one)
+{
+	if (!one->count)
+		return;
+	if (!sum->count || one->first_ns < sum->first_ns)
+		sum->first_ns = one->first_ns;
+	if (one->last_ns > sum->last_ns)
+		sum->last_ns = one->last_ns;
+	sum->count += one->count;
+}
+
 enum gt_probe_news { GT_NEWS_THREAD, GT_NEWS_FORK, GT_NEWS_EXEC, GT_NEWS_THREAD_END, GT_NEWS_END };
 
 /* News of a process, on a ring of its own, so that calls cannot crowd it out. */
@@ -163,7 +199,6 @@ struct gt_probe_event {
 };
 
 struct gt_probe_target {
-	struct gt_probe_losses lost;
 	uint32_t has_callbacks; /* 1: it has registered destructor callbacks */
 	uint32_t is_ignored;    /* 1: the tool does not want its calls */
 	uint32_t doors;         /* APIs whose calls end in gt_tap_call */

@@ -5,21 +5,6 @@
  */
 #pragma once
 
-static __always_inline uint64_t wake_flag(void)
-{
-	return bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > ring_wake ? BPF_RB_FORCE_WAKEUP :
-									  BPF_RB_NO_WAKEUP;
-}
-
-/* Wakes the tool at once, but not more often than a thousand times a second. */
-static __always_inline uint64_t wake_for_copy(uint64_t now_ns)
-{
-	if (now_ns - copied_ns < 1000000)
-		return wake_flag();
-	copied_ns = now_ns;
-	return BPF_RB_FORCE_WAKEUP;
-}
-
 /* Follows frame pointers that lead to another stack: Go calls C on the thread's own. */
 static __always_inline void read_others(struct gt_probe_stack *s, uint64_t sp, uint64_t bp)
 {
@@ -52,10 +37,15 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 		uint8_t bytes[];
 	} * w;
 	uint64_t sp = REGISTER_STACK(ctx) + (caller ? CALL_PUSHES : 0);
+	void *ring = bpf_map_lookup_elem(&calls, &t->ring);
 	uint32_t copied = 0;
+	uint64_t flags;
 
+	if (!ring)
+		return false;
+	flags = unwinds_by_tables ? wake_for_copy(t, ring) : wake_flag(t, ring);
 	hold();
-	w = bpf_ringbuf_reserve(&calls, sizeof *w + stack_bytes, 0);
+	w = bpf_ringbuf_reserve(ring, sizeof *w + stack_bytes, 0);
 	if (!w) {
 		let_go();
 		return false;
@@ -78,7 +68,7 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	w->call.stack_bytes = copied;
 	w->call.frames = 0;
 	w->call.has_copy = 1;
-	bpf_ringbuf_submit(w, unwinds_by_tables ? wake_for_copy(t->call.ended_ns) : wake_flag());
+	bpf_ringbuf_submit(w, flags);
 	let_go();
 	return true;
 }
@@ -106,13 +96,16 @@ static __always_inline bool send(struct thread *t, uint64_t size)
 {
 	struct gt_probe_call *c = &t->call;
 	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY);
+	void *ring = bpf_map_lookup_elem(&calls, &t->ring);
 
+	if (!ring)
+		return false;
 	if (size > GT_PROBE_FRAMES * sizeof(uint64_t))
 		size = 0;
 	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
 	c->frames = size / sizeof(uint64_t);
 	size += array * sizeof(uint64_t) + sizeof *c;
-	return output(c, size, wake_flag());
+	return output(ring, c, size, wake_flag(t, ring));
 }
 
 static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct thread *t,
@@ -129,8 +122,22 @@ static __always_inline bool hand_over_by_pointers(struct pt_regs *ctx, struct th
 	return send(t, n > 0 ? n : 0);
 }
 
-/* Copies may wait for half of the ring: then no event is lost, and a stack is as long as is known.
+/*
+ * Copies may wait for half of a ring: then no event is lost, and a stack is as long as is known. If
+ * frames of Python have been sent for this call, it has to follow them on their ring.
  */
+static __always_inline bool has_room_for_copy(struct thread *t)
+{
+	uint64_t elsewhere = backlog / (ring_mask + 1);
+	void *ring = bpf_map_lookup_elem(&calls, &t->ring);
+
+	if (elsewhere >= ring_bytes / 2)
+		return false;
+	if (ring && waiting_in(ring) + elsewhere < ring_bytes / 2)
+		return true;
+	return !has_python && change_ring(t, ring_bytes / 2 - elsewhere, &own_slot()->all_half_ns);
+}
+
 static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task_struct *task,
 						struct thread *t, uint64_t caller)
 {
@@ -138,8 +145,7 @@ static __always_inline bool hand_over_by_tables(struct pt_regs *ctx, struct task
 	uint32_t end = walk_stack(ctx, task, t, WITHIN(c->array, GT_PROBE_ARRAY), caller);
 
 	c->walk = end;
-	if (end >= GT_WALK_STRANGE &&
-	    bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) + backlog < 2 * ring_wake)
+	if (end >= GT_WALK_STRANGE && has_room_for_copy(t))
 		return hand_over_stack(ctx, t, caller);
 	if (end == GT_WALK_SPACE)
 		return hand_over_by_pointers(ctx, t, caller);

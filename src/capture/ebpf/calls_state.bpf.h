@@ -97,6 +97,7 @@ struct thread {
 	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
 	uint32_t array;
 	uint32_t context_count;
+	uint32_t ring;                       /* that the records of `call` go to */
 	uint64_t contexts[GT_PROBE_CURRENT]; /* below the first: whatever was there before */
 	struct pending calls[GT_PROBE_DEPTH];
 	uint64_t handles[GT_PROBE_ARRAY];
@@ -114,17 +115,13 @@ const volatile uint32_t namespace;     /* of pids; 0: the initial one */
 const volatile uint32_t frames_max;    /* 0: no stacks */
 const volatile uint32_t stack_bytes;   /* 0: frame pointers; otherwise copy the stack's top */
 const volatile bool unwinds_by_tables; /* copy it only where the tables do not say enough */
-const volatile uint64_t ring_wake;     /* wakes the tool when more bytes than this are waiting */
 const volatile uint32_t own_pid;       /* the tool itself, which is ignored */
 const volatile uint64_t table;         /* gt_functions_digest */
-const volatile bool can_hold;          /* the kernel has the functions below (Linux 6.10) */
 
-uint64_t lost;                /* calls of all processes that did not fit into the ring */
-struct gt_probe_losses stray; /* of these, those of processes that are no targets */
+struct gt_probe_slot slots[GT_PROBE_SLOTS];
 uint64_t news_lost;
-uint64_t backlog;   /* bytes that the tool has taken from the ring, and not read yet */
-uint64_t copied_ns; /* when the tool was last woken because of a copy */
-uint32_t off;       /* set when detaching: nothing more is recorded */
+uint64_t backlog; /* bytes that the tool has taken from the rings, and not read yet */
+uint32_t off;     /* set when detaching: nothing more is recorded */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -149,45 +146,19 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
+/* By pid; only of processes that have lost any. */
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} calls SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_lost);
+} lost_of SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 << 10);
 } news SEC(".maps");
-
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-/*
- * Keeps the processor while a record of the ring is being written. The tool cannot read past such a
- * record: on a busy machine its thread may get the processor back only after the ring is full.
- */
-static __always_inline void hold(void)
-{
-	if (can_hold)
-		bpf_preempt_disable();
-}
-
-static __always_inline void let_go(void)
-{
-	if (can_hold)
-		bpf_preempt_enable();
-}
-
-/* Sends a record; false if there is no room for it. */
-static __always_inline bool output(const void *record, uint64_t size, uint64_t flags)
-{
-	long e;
-
-	hold();
-	e = bpf_ringbuf_output(&calls, (void *)record, size, flags);
-	let_go();
-	return !e;
-}
 
 /*
  * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it
@@ -230,6 +201,12 @@ static __always_inline uint32_t process_of(struct task_struct *task)
 	return namespace ? number_of(task->group_leader) : task->tgid;
 }
 
+static __always_inline struct gt_probe_slot *own_slot(void)
+{
+	return &slots[WITHIN(bpf_get_smp_processor_id(), GT_PROBE_SLOTS)];
+}
+
+/* Several processors may share the slot. */
 static __always_inline void count_loss(struct gt_probe_losses *l, uint64_t time_ns)
 {
 	uint64_t first = l->first_ns;
@@ -241,15 +218,35 @@ static __always_inline void count_loss(struct gt_probe_losses *l, uint64_t time_
 	__sync_fetch_and_add(&l->count, 1);
 }
 
+const struct gt_probe_lost nothing_lost;
+
 static __always_inline void lose(uint32_t pid, uint64_t time_ns)
 {
-	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+	struct gt_probe_slot *slot = own_slot();
+	struct gt_probe_lost *of = NULL;
 
-	__sync_fetch_and_add(&lost, 1);
-	if (t)
-		count_loss(&t->lost, time_ns);
+	__sync_fetch_and_add(&slot->lost, 1);
+	if (bpf_map_lookup_elem(&targets, &pid)) {
+		of = bpf_map_lookup_elem(&lost_of, &pid);
+		if (!of) {
+			bpf_map_update_elem(&lost_of, &pid, &nothing_lost, BPF_NOEXIST);
+			of = bpf_map_lookup_elem(&lost_of, &pid);
+		}
+	}
+	if (of)
+		count_loss(&of->slots[WITHIN(bpf_get_smp_processor_id(), GT_PROBE_SLOTS)].losses,
+			   time_ns);
 	else
-		count_loss(&stray, time_ns);
+		count_loss(&slot->stray, time_ns);
+}
+
+/* What a process has lost so far. */
+static __always_inline void sum_lost(uint32_t pid, struct gt_probe_losses *sum)
+{
+	const struct gt_probe_lost *of = bpf_map_lookup_elem(&lost_of, &pid);
+
+	for (int i = 0; of && i < GT_PROBE_SLOTS; i++)
+		gt_probe_losses_add(sum, &of->slots[i].losses);
 }
 
 static __always_inline void set_parent(struct gt_probe_event *e, struct task_struct *parent)

@@ -4,6 +4,7 @@
 
 #include "api/levelzero_device.h"
 #include "capture/ebpf/pool_calls.h"
+#include "capture/ebpf/python_records.h"
 
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
 static const char *const signatures[GT_FN_COUNT] = {
@@ -342,6 +343,15 @@ uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_cal
 static uint64_t address_of(const void *at)
 {
 	return (uint64_t)(uintptr_t)at;
+}
+
+uint64_t gt_probe_record_time(const void *record, size_t size)
+{
+	const struct gt_probe_call *c = record;
+
+	if (size >= sizeof(struct gt_probe_python_head) && !c->begun_ns)
+		return ((const struct gt_probe_python_head *)record)->time_ns;
+	return size >= sizeof *c ? c->ended_ns : 0;
 }
 
 bool gt_probe_call_is_whole(const struct gt_probe_call *c, size_t size)

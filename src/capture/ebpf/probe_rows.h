@@ -82,6 +82,8 @@ struct gt_replica {
 
 /* True when a record is as long as its fields claim. */
 bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size);
+/* When a record of a call or of Python was made, in ns of CLOCK_MONOTONIC. */
+uint64_t gt_probe_record_time(const void *record, size_t size);
 /* The handles of a whole record. */
 const uint64_t *gt_probe_call_array(const struct gt_probe_call *record);
 /* `array` has record->array handles. */

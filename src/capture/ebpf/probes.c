@@ -55,7 +55,9 @@ struct gt_probes {
 	enum gt_unwinding unwinding;
 	bool has_python;
 	struct gt_plan *plans; /* GT_FN_COUNT */
-	struct gt_ring calls, news;
+	unsigned ring_count;
+	struct gt_rings calls;
+	struct gt_ring news;
 	struct gt_links links;
 };
 
@@ -95,8 +97,10 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 #if defined(__aarch64__)
 	s->rodata->code_bits = gt_code_address(UINT64_MAX >> 9);
 #endif
-	s->rodata->ring_wake = options->ring_bytes / 4;
-	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
+	s->rodata->ring_mask = p->ring_count - 1;
+	s->rodata->ring_bytes = options->ring_bytes / p->ring_count;
+	/* later where others still have room: each wake-up costs us as well */
+	s->rodata->ring_wake = s->rodata->ring_bytes / (p->ring_count > 1 ? 2 : 4);
 	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
 	bpf_program__set_autoload(s->progs.call_session, p->way == GT_PROBES_SESSION);
 	bpf_program__set_autoload(s->progs.call_entered, p->way != GT_PROBES_SESSION);
@@ -110,6 +114,20 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 		bpf_program__set_expected_attach_type(s->progs.call_left,
 						      (enum bpf_attach_type)ATTACH_MULTI);
 	}
+}
+
+/* For tests, a number can be asked for. */
+static unsigned ring_count(size_t bytes)
+{
+	const char *wanted = getenv("GPUTRACK_RINGS");
+	long processors = sysconf(_SC_NPROCESSORS_ONLN), page = sysconf(_SC_PAGESIZE);
+	unsigned count = 1, most = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 0;
+
+	if (!most)
+		return gt_rings_count(bytes, processors > 0 ? (unsigned)processors : 1);
+	while (2 * count <= most && count < GT_PROBE_RINGS && bytes / (2 * count) >= (size_t)page)
+		count *= 2;
+	return count;
 }
 
 /* Loads the programs for one way of attaching; -errno, with nothing to free. */
@@ -225,6 +243,28 @@ static int fill_rows(struct gt_probes *p)
 	return 0;
 }
 
+/* Makes the rings, in which the programs look for that of their processor. */
+static int open_rings(struct gt_probes *p, size_t bytes)
+{
+	int fds = bpf_map__fd(p->skeleton->maps.calls), e = 0;
+
+	p->calls.time_of = gt_probe_record_time;
+	for (uint32_t i = 0; i < p->ring_count && !e; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gt_calls", 0, 0, (uint32_t)bytes,
+					NULL);
+
+		if (fd < 0)
+			return -errno;
+		if (bpf_map_update_elem(fds, &i, &fd, BPF_ANY))
+			e = -errno;
+		else
+			e = gt_rings_add(&p->calls, fd, bytes);
+		if (e)
+			close(fd);
+	}
+	return e;
+}
+
 /* Attaches the programs that follow processes, which run from here on. */
 static int attach_followers(struct gt_probes *p)
 {
@@ -252,6 +292,7 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 	gt_bpf_log_begin();
 	p->unwinding = options->unwinding;
 	p->has_python = options->python;
+	p->ring_count = ring_count(options->ring_bytes);
 	if (p->unwinding == GT_UNWIND_AUTO &&
 	    (!options->frames ||
 	     libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, (enum bpf_func_id)LOOP, NULL) != 1))
@@ -270,8 +311,7 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 		e = fill_rows(p);
 	if (!e) {
 		what = "map the ring";
-		e = gt_ring_open(&p->calls, bpf_map__fd(p->skeleton->maps.calls),
-				 options->ring_bytes);
+		e = open_rings(p, options->ring_bytes / p->ring_count);
 	}
 	if (!e)
 		e = gt_ring_open(&p->news, bpf_map__fd(p->skeleton->maps.news), NEWS_BYTES);
@@ -325,7 +365,7 @@ void gt_probes_free(struct gt_probes *p)
 	if (p->way == GT_PROBES_PERF && p->links.count)
 		leave_to_child();
 	gt_links_close(&p->links);
-	gt_ring_close(&p->calls);
+	gt_rings_close(&p->calls);
 	gt_ring_close(&p->news);
 	calls_bpf__destroy(p->skeleton);
 	free(p->plans);
@@ -404,19 +444,26 @@ void gt_probes_python_entry(struct gt_probes *p, uint32_t number,
 
 struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)
 {
-	struct gt_probe_target target = { 0 };
+	const struct gt_probe_slot *slots = p->skeleton->bss->slots;
+	struct gt_probe_losses sum = { 0 };
+	struct gt_probe_lost of = { 0 };
 
-	if (!pid)
-		return p->skeleton->bss->stray;
-	bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &target);
-	return target.lost;
+	if (pid)
+		bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.lost_of), &pid, &of);
+	for (unsigned i = 0; i < GT_PROBE_SLOTS; i++)
+		gt_probe_losses_add(&sum, pid ? &of.slots[i].losses : &slots[i].stray);
+	return sum;
 }
 
 uint64_t gt_probes_lost_total(const struct gt_probes *p, uint64_t *news)
 {
+	uint64_t lost = 0;
+
 	if (news)
 		*news = __atomic_load_n(&p->skeleton->bss->news_lost, __ATOMIC_RELAXED);
-	return __atomic_load_n(&p->skeleton->bss->lost, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < GT_PROBE_SLOTS; i++)
+		lost += __atomic_load_n(&p->skeleton->bss->slots[i].lost, __ATOMIC_RELAXED);
+	return lost;
 }
 
 static int attach_multi(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
@@ -529,7 +576,7 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 	return gt_obstacle_after(&p->surroundings, e, what, "", error);
 }
 
-struct gt_ring *gt_probes_calls(struct gt_probes *p)
+struct gt_rings *gt_probes_calls(struct gt_probes *p)
 {
 	return &p->calls;
 }

@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "capture/ebpf/python_records.h"
-#include "capture/ebpf/bpf_ring.h"
 #include "capture/ebpf/probe_rows.h"
+#include "capture/ebpf/rings.h"
 
 enum gt_probe_way {
 	GT_PROBES_BEST,    /* the first of these that the kernel has */
@@ -43,7 +43,7 @@ struct gt_probes_options {
 	uint32_t frames;  /* of each stack; 0: no stacks */
 	enum gt_unwinding unwinding;
 	uint32_t stack_bytes; /* of a copy of the stack */
-	size_t ring_bytes;    /* a power of two, whole pages */
+	size_t ring_bytes;    /* of all rings together; a power of two, whole pages */
 	enum gt_probe_way way;
 	bool python; /* Python's frames too */
 };
@@ -91,10 +91,10 @@ struct gt_probe_point {
 int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 		     const struct gt_probe_point *points, size_t count, struct gt_error *error);
 
-/* The rings of calls (readable when it fills up) and of news about processes. */
-struct gt_ring *gt_probes_calls(struct gt_probes *p);
+/* The rings of calls (readable when one fills up) and that of news about processes. */
+struct gt_rings *gt_probes_calls(struct gt_probes *p);
 struct gt_ring *gt_probes_news(struct gt_probes *p);
-/* Where the programs read how many bytes of calls wait outside the ring. */
+/* Where the programs read how many bytes of calls wait outside the rings. */
 uint64_t *gt_probes_backlog(struct gt_probes *p);
 
 /* How stacks are unwound here: never GT_UNWIND_AUTO if the kernel cannot. */

@@ -73,6 +73,7 @@ struct python_known {
 /* Buffers of a thread. */
 struct python_thread {
 	uint64_t thread, state, interpreter;
+	uint64_t ring;          /* that the call's records go to */
 	uint64_t slot, slot_ns; /* where the thread's state is, and when that was looked up */
 	uint64_t at;            /* the frame that the walk has come to */
 	uint64_t identity;      /* of the code object that was met last */
@@ -300,16 +301,28 @@ static __always_inline void fill_python_code(const struct gt_probe_python *row,
 	c->unread |= !read_python_str(row, &c->name, PYTHON_FIELD(t->code, row->layout.name));
 }
 
+/* For a record that is about to be sent. */
+static __always_inline uint64_t time_between_rings(void)
+{
+	return ring_mask ? bpf_ktime_get_ns() : 0;
+}
+
 /* Sends a code object's texts in a record with room for `room` bytes of lines. */
 #define SEND_PYTHON_CODE(room)                                                                     \
 	({                                                                                         \
+		uint64_t now = time_between_rings();                                               \
+		uint32_t number = t->ring;                                                         \
+		void *ring = bpf_map_lookup_elem(&calls, &number);                                 \
+		if (!ring)                                                                         \
+			return 0;                                                                  \
 		hold();                                                                            \
 		struct {                                                                           \
 			struct gt_probe_python_code code;                                          \
 			uint8_t lines[room];                                                       \
-		} *w = bpf_ringbuf_reserve(&calls, sizeof *w, 0);                                  \
+		} *w = bpf_ringbuf_reserve(ring, sizeof *w, 0);                                    \
 		if (w) {                                                                           \
 			fill_python_code(row, t, &w->code, &key);                                  \
+			w->code.head.time_ns = now;                                                \
 			w->code.line_bytes = size;                                                 \
 			if (size > (room)) {                                                       \
 				w->code.line_bytes = 0;                                            \
@@ -459,19 +472,21 @@ __attribute__((noinline)) int step_python(const struct gt_probe_python *row,
 	return count + 1 < frames_max;
 }
 
-/* Sends the Python stack of a call, ahead of the call's own record. */
-__attribute__((noinline)) int send_python_stack(uint64_t begun_ns)
+/* Sends the Python stack of a call, ahead of the call's own record, on the same ring. */
+__attribute__((noinline)) int send_python_stack(uint64_t begun_ns, uint32_t number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t pid = process_of(task), count;
 	const struct gt_probe_python *row = bpf_map_lookup_elem(&pythons, &pid);
+	void *ring = bpf_map_lookup_elem(&calls, &number);
 	struct python_thread *t;
 
-	if (!row)
+	if (!row || !ring)
 		return 0;
 	t = bpf_task_storage_get(&python_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t)
 		return 0;
+	t->ring = number;
 	t->stack.head.zero = 0;
 	t->stack.head.start = task->group_leader->start_boottime;
 	t->stack.head.pid = pid;
@@ -487,7 +502,8 @@ __attribute__((noinline)) int send_python_stack(uint64_t begun_ns)
 	count = t->stack.count;
 	if (!count || count > GT_PROBE_FRAMES)
 		return 0;
-	output(&t->stack,
+	t->stack.head.time_ns = time_between_rings();
+	output(ring, &t->stack,
 	       sizeof t->stack +
 		       WITHIN(count, GT_PROBE_FRAMES + 1) * sizeof(struct gt_probe_python_frame),
 	       BPF_RB_NO_WAKEUP);

@@ -37,6 +37,7 @@ enum gt_probe_python_kind { GT_PYTHON_STACK, GT_PYTHON_CODE };
 /* Records of Python, on the ring of calls: where a call has the time it began, these have 0. */
 struct gt_probe_python_head {
 	uint64_t zero, start;
+	uint64_t time_ns; /* when it was made, for the order between rings; 0: there is only one */
 	uint32_t pid, tid, exec;
 	uint32_t kind; /* enum gt_probe_python_kind */
 };

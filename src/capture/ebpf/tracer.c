@@ -224,7 +224,7 @@ static void take_call(void *context, const void *record, size_t size)
 static bool drain_calls(struct gt_tracer *t)
 {
 	return t->backlog ? gt_backlog_drain(t->backlog, take_call, t) :
-			    gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+			    gt_rings_drain(gt_probes_calls(t->probes), take_call, t);
 }
 
 /* Handles new mappings; where the kernel does not report them, searches once a second. */
@@ -262,7 +262,7 @@ static void end_threads(struct gt_tracer *t)
 }
 
 /*
- * Takes all that waits in both rings. Returns true if every call of the processes and threads that
+ * Takes all that waits in all rings. Returns true if every call of the processes and threads that
  * are known to have ended has arrived: none is kept back by one that is still being written, and
  * taking the calls brought no news of further ends.
  */
@@ -318,18 +318,28 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static int watch_rings(struct gt_tracer *t)
+{
+	struct gt_rings *calls = gt_probes_calls(t->probes);
+	int e = t->epoll < 0 ? -errno : watch(t->epoll, gt_probes_news(t->probes)->fd);
+
+	for (unsigned i = 0; i < calls->count && !e; i++)
+		e = watch(t->epoll, calls->parts[i].ring.fd);
+	return e;
+}
+
 void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds)
 {
-	struct gt_ring *calls = gt_probes_calls(t->probes);
-	struct epoll_event events[2];
+	struct gt_rings *calls = gt_probes_calls(t->probes);
+	struct epoll_event events[GT_PROBE_RINGS + 1];
 
 	/* not before: a thread that is started early keeps the privileges that we drop */
-	if (!t->has_waited && gt_backlog_start(&t->backlog, calls, BACKLOG * calls->size,
+	if (!t->has_waited && gt_backlog_start(&t->backlog, calls, BACKLOG * gt_rings_size(calls),
 					       gt_probes_backlog(t->probes)))
 		t->backlog = NULL;
 	t->has_waited = true;
 	/* libraries that are to be probed do not wait: their first calls are missed */
-	epoll_wait(t->epoll, events, 2,
+	epoll_wait(t->epoll, events, GT_PROBE_RINGS + 1,
 		   t->libraries.queue_count || t->libraries.heard_count ? 0 : (int)milliseconds);
 }
 
@@ -364,8 +374,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	gt_tracer_stacks_init(&t->stacks, &t->images, t->probes, &options->probes);
-	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
-	    watch(t->epoll, gt_probes_news(t->probes)->fd)) {
+	if (watch_rings(t)) {
 		e = gt_error_set(error, -errno, "cannot wait for the kernel: %s", strerror(errno));
 		gt_tracer_free(t);
 		return e;
