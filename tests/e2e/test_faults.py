@@ -305,13 +305,16 @@ def remove(case, name):
 GIVEN = ("own", "fds", "r.gt", "old.gt", "t.csv", "s.supp", "x.sqlite", "hit", "log")
 
 
-def check_tool(case, what, done, out, good=(0,)):
-    """Success, or one line and the right status; never a partial file."""
+def check_tool(case, what, done, out, good=(0,), is_written=False):
+    """Success, or one line and the right status; never a partial file.
+
+    is_written: what failed came after the file.
+    """
     assert done.status in (*good, 1), (what, done.status, done.err)
     if done.status == 1:
         lines = done.err.splitlines()
         assert len(lines) == 1 and lines[0].startswith("gputrack: "), (what, done.err)
-        assert not out or not case.path(out).exists(), what
+        assert not out or case.path(out).exists() == is_written, what
     leftovers = [p.name for p in case.folder.iterdir()
                  if p.name not in (*GIVEN, out)]
     assert not leftovers, (what, leftovers)
@@ -379,6 +382,11 @@ def inject(case, call, error, number, command, env=None):
     return done, "(INJECTED)" in case.path("log").read_text()
 
 
+def failed_on_stdout(case):
+    """True if the call that failed was to write to stdout: `plot` prints its figures when the picture is written."""
+    return bool(re.search(r"^\d+ +write\(1, .*\(INJECTED\)", case.path("log").read_text(), re.M))
+
+
 def loads(done, hit):
     """False if the call is still one of the dynamic loader's."""
     return not (hit and done.status == 127 and "error while loading" in done.err)
@@ -415,15 +423,17 @@ def fail_writers(case, *commands):
             remove(case, out)
         for call, error in errors.items():
             first = loader[call]
-            for number in numbers() if LONG else (1, 3, 9):
-                if first + number > total[call]:
+            last = total[call] - first
+            for number in numbers() if LONG else sorted({1, 3, 9, *([last] if call == "write" else [])}):
+                if number < 1 or number > last:
                     break  # there is no such call that could fail
                 for ever in ("", "+") if call != "write" else ("",):  # the line is written too
                     done, hit = inject(case, call, error, f"{first + number}{ever}", command)
                     what = (call, command, number, ever)
                     if not loads(done, hit):
                         continue
-                    check_tool(case, what, done, out, (0, 23, 24) if name == "diff" else (0,))
+                    check_tool(case, what, done, out, (0, 23, 24) if name == "diff" else (0,),
+                               failed_on_stdout(case))
                     faults += hit
     return faults
 
