@@ -86,6 +86,8 @@ def test_the_unit_allows_the_calls_that_the_agent_makes(case):
     target.end()
     text = case.path("calls").read_text(errors="replace")
     made = set(re.findall(r"^\d+ +(\w+)\(", text, re.M)) | set(re.findall(r"^\d+ +<\.\.\. (\w+) resumed", text, re.M))
+    # below zero: no call, but what strace once read of a thread that it was only about to follow
+    made = {name for name in made if not re.fullmatch(r"syscall_0xf{8}[0-9a-f]{8}", name)}
     assert {"bpf", "perf_event_open", "capset", "execve"} <= made and not made - allowed, made - allowed
 
 

@@ -51,7 +51,8 @@ def test_a_process_that_maps_hundreds_of_libraries(case):
     assert [e["bytes"] for e in attached.events() if e["function"] == "cuMemAlloc_v2" and
             e["pid"] in (target.pid, later.pid)] == [333, 444, 555]
     text = case.gputrack("report", "a.gt", env={"COLUMNS": "400"}).out
-    assert f"calls into 104 libraries of process {other.pid}, which has mapped too many" in text, text
+    # other programs of this machine may have libraries, too, which the same sentence names
+    assert f"104 libraries of process {other.pid}, which has mapped too many" in text, text
 
 
 def test_stacks_beyond_the_memory_for_them_are_counted_together(case):
