@@ -5,9 +5,11 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -113,6 +115,8 @@ static void *work(void *arg)
 	warm_up.repeats = warm_up_of(warm_up.repeats);
 	if (warm_up.repeats)
 		w->from(&warm_up);
+	/* profiles count what a thread of this name does: not its start, nor the main thread */
+	pthread_setname_np(pthread_self(), "caller");
 	pthread_barrier_wait(w->start);
 	w->processor_ns = read_ns(CLOCK_THREAD_CPUTIME_ID);
 	w->begun_ns = read_ns(CLOCK_MONOTONIC);
@@ -215,6 +219,7 @@ static struct took run_round(const struct round *r, const struct bench_plan *pla
 	total->calls += r->what->calls * all;
 	total->events += r->what->events * all;
 	all = r->repeats * r->threads;
+	total->timed_calls += r->what->calls * all;
 	return (struct took){ .core_ns = (double)(ended - begun) * cores / (double)all,
 			      .processor_ns = (double)processor / (double)all };
 }
@@ -251,19 +256,27 @@ static size_t read_thread_counts(int counts[BENCH_THREADS_MAX])
 	return count;
 }
 
+static bool is_wanted(const struct bench_case *what, const char *only)
+{
+	return !only || !strcmp(what->name, only);
+}
+
 struct bench_total bench_calls(const struct bench_plan *plan)
 {
 	int threads[BENCH_THREADS_MAX];
 	size_t thread_count = read_thread_counts(threads);
 	void (*from)(struct descent * d) = find_level();
 	struct bench_total total = { 0 };
+	const char *only = getenv("BENCH_CASE");
 	long repeats[BENCH_CASES_MAX];
 
 	for (size_t i = 0; i < plan->case_count; i++)
-		repeats[i] = find_repeats(&plan->cases[i], plan, from, &total);
+		repeats[i] = is_wanted(&plan->cases[i], only) ?
+				     find_repeats(&plan->cases[i], plan, from, &total) :
+				     0;
 	for (int n = 0; n < plan->rounds; n++)
 		for (size_t i = 0; i < plan->case_count; i++)
-			for (size_t t = 0; t < thread_count; t++) {
+			for (size_t t = 0; t < thread_count && repeats[i]; t++) {
 				struct round r = { .what = &plan->cases[i],
 						   .repeats = repeats[i],
 						   .threads = threads[t] };
@@ -272,6 +285,7 @@ struct bench_total bench_calls(const struct bench_plan *plan)
 				printf("sample\t%s\t%u\t%d\t%.2f\t%.2f\n", r.what->name,
 				       r.what->calls, r.threads, took.core_ns, took.processor_ns);
 			}
+	printf("timed calls\t%ld\n", total.timed_calls);
 	return total;
 }
 

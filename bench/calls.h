@@ -2,11 +2,12 @@
 /*
  * calls.h - times calls of an API as a program makes them: from a deep stack, in one thread and in
  * several, in small rounds that take turns. Shared by the programs that drive one door each.
- * BENCH_THREADS in the environment sets the numbers of threads ("1 4").
+ * BENCH_THREADS in the environment sets the numbers of threads ("1 4"), BENCH_CASE the only case.
  *
  * Prints lines of tab-separated fields:
  *	frames	16                                   depth of the stack at each call
  *	sample	NAME	CALLS	THREADS	NS           one round; nanoseconds per repetition
+ *	timed calls	100000                       of all rounds, by threads named "caller"
  *
  * NS with several threads is the time that a repetition takes a core: elapsed time, times the cores
  * that the threads had, by the repetitions of all of them.
@@ -34,6 +35,7 @@ struct bench_plan {
 /* The number of calls made, in rounds and outside them. */
 struct bench_total {
 	long calls, events;
+	long timed_calls; /* without those that warm up */
 };
 
 /* Runs and prints all cases. */

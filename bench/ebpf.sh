@@ -122,9 +122,6 @@ echo
 "$build/bench/board"
 
 echo
-python3 "$bench/attach_profile.py" "$build"
-
-echo
 python3 "$bench/attach_load.py" "$build"
 
 echo

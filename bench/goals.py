@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """goals.py - the page of goals, from the tables that the benchmarks printed: TABLES [--json OUT] [--page OUT.md]
-[--compare OLD.json] [--all]
+[--compare OLD.json] [--beside OTHER.json] [--all]
 
 A goal is a row of goals.tsv. TABLES is what bench/run.sh prints: a heading "## NAME: TITLE" for each benchmark,
 then Markdown tables. A figure in a cell is its last number, which is the worst of several. On a terminal the page
@@ -99,12 +99,28 @@ def cells_of(f):
     return [f["what"], f"{goal} {f['unit']}", value, f["peer"] or "", number(f["peer_value"]), by, verdict]
 
 
+VERDICTS = {None: "", True: "ok", False: "**missed**"}
+
+
 def markdown(found):
     yield "| what | goal | figure | peer | its figure | ours by it | |"
     yield "|---|--:|--:|---|--:|--:|---|"
     for f in found:
         *cells, verdict = cells_of(f)
         yield f"| {' | '.join(cells)} | {'**missed**' if verdict == 'missed' else verdict} |"
+
+
+def both(found, other):
+    """The page of two machines."""
+    beside = {f["what"]: f for f in other}
+    yield "| what | goal | here | | there | | beside it: here, there |"
+    yield "|---|--:|--:|---|--:|---|---|"
+    for f in found:
+        what, goal, _, peer, _, _, _ = cells_of(f)
+        pair = [f, beside.get(f["what"], {"value": None, "met": None, "peer_value": None})]
+        figures = (f"{number(one['value'])} | {VERDICTS[one['met']]}" for one in pair)
+        peers = ", ".join(number(one["peer_value"]) or "–" for one in pair)
+        yield f"| {what} | {goal} | {' | '.join(figures)} | {f'{peer}: {peers}' if peer else ''} |"
 
 
 def text(found, columns):
@@ -153,15 +169,19 @@ def main():
     arguments.add_argument("--page", type=pathlib.Path, metavar="OUT.md", help="also write the page there, as Markdown")
     arguments.add_argument("--all", action="store_true", help="show goals of benchmarks that did not run, too")
     arguments.add_argument("--compare", type=pathlib.Path, metavar="OLD.json", help="show what has changed since")
+    arguments.add_argument("--beside", type=pathlib.Path, metavar="OTHER.json", help="one page with another machine's figures")
     chosen = arguments.parse_args()
     try:
         tables = chosen.tables.read_text()
         found = measure(tables_of(tables), chosen.all)
-        old = json.loads(chosen.compare.read_text()) if chosen.compare else None
-        if old is not None and not all("what" in f and "value" in f for f in old):
+        old, other = (json.loads(path.read_text()) if path else None for path in (chosen.compare, chosen.beside))
+        if not all("what" in f and "value" in f for f in [*(old or ()), *(other or ())]):
             raise ValueError("no figures in it")
     except (OSError, ValueError, TypeError) as error:
-        sys.exit(f"goals.py: {chosen.compare or chosen.tables}: {error}")
+        sys.exit(f"goals.py: {chosen.compare or chosen.beside or chosen.tables}: {error}")
+    if other is not None:
+        print(*both(found, other), "", "Here: " + sum_of(found), "There: " + sum_of(other), sep="\n")
+        return
     is_terminal = sys.stdout.isatty()
     print(*(text(found, shutil.get_terminal_size().columns) if is_terminal else markdown(found)), sep="\n")
     print("\n" + sum_of(found))

@@ -147,6 +147,10 @@ for form in tsv json csv pprof collapsed speedscope chrome prometheus torch-snap
 done
 relative '`html`' html "$recording" -o "$work/out.html"
 relative '`plot`' plot "$recording" -o "$work/out.png"
+# what each costs once weighs less here
+recording=$work/big.gt
+relative '10 million events: `html`' html "$recording" -o "$work/out.html"
+relative '10 million events: `plot`' plot "$recording" -o "$work/out.png"
 echo
 echo "Copying: \`dd bs=64k\` of what was written, on the same core: what these bytes alone cost."
 
@@ -166,3 +170,7 @@ large() {
 large processes 1000000 processes "10,000 processes of 100 events"
 [ "$(df -k --output=avail "$work" | tail -n 1)" -lt 2000000 ] ||
 	large hundred 100000000 balanced "100 million events, 10,000 alive at a time"
+
+# how much of "all stay alive" is the machine's: its ledger is memory that is touched for the first time
+echo
+"$build/bench/first_touch"

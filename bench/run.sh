@@ -34,6 +34,7 @@ benchmarks() {
 	snapshot	Memory snapshots of PyTorch	slow
 	plot	Pictures
 	html	Pages	slow
+	profile	Where the time goes
 	END
 }
 

@@ -164,6 +164,22 @@ def measure(device):
     imports.lead_to_gputrack(True)
 
 
+def repeat(wanted, seconds):
+    """Takes one step on the processor, recorded, for a profile: in a thread named "caller", as bench/calls.c has it."""
+    import torch
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    step = next(step for name, _, step in steps(torch, "cpu") if name == wanted)
+    for warm_up in range(5):
+        step()
+    ctypes.CDLL(None).prctl(15, b"caller")  # PR_SET_NAME
+    done, ended = 0, time.monotonic() + seconds
+    while time.monotonic() < ended:
+        step()
+        done += 1
+    print(f"steps\t{done}\t{done + warm_up + 1}")
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     asked = "import sys, torch; sys.exit(0 if torch.cuda.is_available() else 3)"
@@ -181,5 +197,7 @@ def main():
 
 if sys.argv[1] == "--measure":
     measure(sys.argv[2])
+elif sys.argv[1] == "--repeat":
+    repeat(sys.argv[2], float(sys.argv[3]))
 else:
     main()

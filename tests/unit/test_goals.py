@@ -88,6 +88,11 @@ def main():
     check("what has changed", "| import of a 1 GB snapshot of PyTorch | 3.97 | 7.94 | +100.0 % | worse |" in done.stdout,
           done.stdout)
     check("what has not", "| memory to import it | 1,078 | 1,078 | +0.0 % |  |" in done.stdout, done.stdout)
+    both = run(tables, "--beside", figures).stdout
+    check("two machines", "| import of a 1 GB snapshot of PyTorch | ≤ 10 s | 7.94 | ok | 3.97 | ok | Python's pickle.load: 32.06, 32.05 |"
+          in both, both)
+    check("not measured on either", "| page of 10 million events | ≤ 5 MB |  |  |  |  |  |" in both, both)
+    check("both sums", both.count("2 goals met, 1 missed, 4 not measured.") == 2, both)
     for text in ("", "{}x", '[{"a": 1}]', "3"):
         figures.write_text(text)
         done = run(tables, "--compare", figures)
