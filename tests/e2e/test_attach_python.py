@@ -3,6 +3,7 @@
 import collections
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -147,6 +148,18 @@ def test_a_command_that_ends_at_once_has_its_lines(case):
     done = case.gputrack("attach", "-q", "--no-python", "-o", "a.gt", "-c", sys.executable, script,
                          env=env)
     assert done.status == 0 and not any(stack for _, _, stack in places(case, "a.gt"))
+
+
+def test_a_python_that_ends_at_once_in_a_known_process(case):
+    """Of a process that has ended only its mappings are left, and one of them says that it was a Python."""
+    need_root(case)
+    quick = case.path("python3-quick")
+    shutil.copy("/bin/true", quick)
+    script = f"read go; for i in 1 2 3; do (sleep 0.3; exec '{quick}'); done; sleep 0.3"
+    shell = case.start("sh", "-c", script, bufsize=0)
+    run = Attached(case, "-p", shell.pid)
+    shell.communicate(b"\n", timeout=60)
+    assert run.stop(None) == 24, (run.process.returncode, run.err)  # nothing was tracked
 
 
 def test_summaries_name_the_python_line(case):

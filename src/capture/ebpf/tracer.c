@@ -81,14 +81,19 @@ static void look_everywhere(struct gt_tracer *t)
 
 /*
  * Hears of the mappings made so far; where some were lost, everything is searched. Also for
- * gt_images, when a process has ended and these are all that is left of it.
+ * gt_images, when a process has ended and these are all that is left of it. What is heard of may
+ * lead there, too: then the rest follows when it has been dealt with.
  */
 static void take_mappings(void *context)
 {
 	struct gt_tracer *t = context;
 
+	if (t->hears_mappings)
+		return;
+	t->hears_mappings = true;
 	if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
 		look_everywhere(t);
+	t->hears_mappings = false;
 }
 
 /* A process has been scanned: the libraries from number `known` on are new. */

@@ -24,6 +24,7 @@ struct gt_tracer {
 	struct gt_images images;
 	struct gt_python_search pythons;
 	struct gt_mapwatch mapwatch;
+	bool hears_mappings; /* they are being taken from mapwatch */
 	struct gt_map_history map_history;
 	struct gt_parents parents;
 	struct gt_traced_set processes;
