@@ -296,13 +296,17 @@ static double local_start(const struct gt_view *v)
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
+	const struct gt_live_observer observer = gt_alive_over_time_observer(history);
 	struct gt_memory_series memory;
 	struct gt_ledger *ledger = gt_replay_run(
 		v->recording,
 		&(struct gt_replay){ .samples = true,
+				     .observer = &observer,
+				     .before = gt_alive_over_time_before,
 				     .each = gt_alive_over_time_event,
 				     .ended = gt_alive_over_time_ended,
 				     .sampled = gt_alive_over_time_sample,
+				     .last = gt_alive_over_time_last,
 				     .context = history,
 				     .held = gt_input_held(&j->settings->input, v->frames),
 				     .tick = gt_progress_tick });

@@ -32,6 +32,7 @@ struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r)
 	struct gt_alive_over_time *h = gt_alloc(sizeof *h);
 
 	h->recording = r;
+	h->stretch.end_ns = UINT64_MAX;
 	h->start_ns = gt_recording_start_ns(r);
 	/* device memory at the bottom, so that its sum is a line of the picture */
 	for (int pass = 0; pass < 2; pass++)
@@ -45,13 +46,6 @@ struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r)
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		if (!gt_kind_has_bytes((enum gt_kind)k))
 			h->layer_of[k] = h->layer_count;
-	for (int k = 0; k < GT_KIND_COUNT; k++) {
-		int next = (k + 1) % GT_KIND_COUNT;
-
-		while (gt_kinds[next].family != gt_kinds[k].family)
-			next = (next + 1) % GT_KIND_COUNT;
-		h->relatives[k] = (uint8_t)next;
-	}
 	gt_trail_init(&h->bytes, 1 + h->layer_count, GT_TRAIL_MOST);
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		gt_trail_init(&h->objects[k], 1, OBJECT_POINTS);
@@ -68,50 +62,56 @@ void gt_alive_over_time_free(struct gt_alive_over_time *h)
 	free(h);
 }
 
-/*
- * Adds what has changed in the tallies of APIs from `api` up to `end`. Resources left by ended
- * processes are not alive, though the ledger keeps them as leaks.
- */
-static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind, int api,
-		      int end, double time_s)
+static bool is_within(const struct gt_alive_range *range, uint64_t value)
 {
-	uint64_t live = h->live[kind], bytes = h->kind_bytes[kind];
+	return value >= range->low && value <= range->high;
+}
+
+static void widen(struct gt_alive_range *range, uint64_t value)
+{
+	if (value < range->low)
+		range->low = value;
+	if (value > range->high)
+		range->high = value;
+}
+
+/* Resources left by ended processes are not alive, though the ledger keeps them as leaks. */
+static struct gt_alive_sum sum_of(const struct gt_ledger *l, int kind)
+{
+	struct gt_alive_sum sum = { 0 };
+
+	for (int api = 0; api < GT_API_COUNT; api++) {
+		const struct gt_tally *tally = &l->tally[api][kind];
+
+		sum.live += tally->live - tally->gone;
+		sum.bytes += tally->bytes_live - tally->bytes_gone;
+	}
+	return sum;
+}
+
+/* Adds what has changed in a kind. */
+static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
+		      double time_s)
+{
+	struct gt_alive_sum now = sum_of(l, kind);
 	double count = 0;
 
-	for (; api < end; api++) {
-		const struct gt_tally *tally = &l->tally[api][kind];
-		uint64_t live_now = tally->live - tally->gone;
-		uint64_t bytes_now = tally->bytes_live - tally->bytes_gone;
-
-		live += live_now - h->known[api][kind].live;
-		bytes += bytes_now - h->known[api][kind].bytes;
-		h->known[api][kind].live = live_now;
-		h->known[api][kind].bytes = bytes_now;
-	}
-	if (bytes != h->kind_bytes[kind]) {
-		h->kind_bytes[kind] = bytes;
-		h->layer_bytes[h->layer_of[kind]] = (double)bytes;
+	if (now.bytes != h->kinds[kind].bytes) {
+		widen(&h->stretch.bytes[kind], now.bytes);
+		h->layer_bytes[h->layer_of[kind]] = (double)now.bytes;
 		if (h->layer_of[kind] < h->first_changed)
 			h->first_changed = h->layer_of[kind];
 	}
-	if (live == h->live[kind])
-		return;
-	h->live[kind] = live;
-	if (h->live[kind] > h->most[kind])
-		h->most[kind] = h->live[kind];
-	if (!h->objects[kind].count)
-		gt_trail_add(&h->objects[kind], 0, &count);
-	count = (double)h->live[kind];
-	gt_trail_add(&h->objects[kind], time_s, &count);
-}
-
-static bool has_changed(const struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
-			int api)
-{
-	const struct gt_tally *tally = &l->tally[api][kind];
-
-	return tally->live - tally->gone != h->known[api][kind].live ||
-	       tally->bytes_live - tally->bytes_gone != h->known[api][kind].bytes;
+	if (now.live != h->kinds[kind].live) {
+		widen(&h->stretch.live[kind], now.live);
+		if (now.live > h->most[kind])
+			h->most[kind] = now.live;
+		if (!h->objects[kind].count)
+			gt_trail_add(&h->objects[kind], 0, &count);
+		count = (double)now.live;
+		gt_trail_add(&h->objects[kind], time_s, &count);
+	}
+	h->kinds[kind] = now;
 }
 
 static void add_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
@@ -136,10 +136,128 @@ static void add_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l, d
 	gt_trail_add(&h->bytes, time_s, h->values);
 }
 
+/* Curves are steps: where no bytes come or go, the last point holds. */
+static void add_changed_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l,
+			      double time_s)
+{
+	if (!h->bytes.count || h->first_changed < h->layer_count ||
+	    h->values[0] != (double)l->device_bytes)
+		add_bytes(h, l, time_s);
+}
+
 static void take_kinds(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
 {
 	for (int k = 0; k < GT_KIND_COUNT; k++)
-		take_kind(h, l, k, 0, GT_API_COUNT, time_s);
+		take_kind(h, l, k, time_s);
+}
+
+static void take_changed_kinds(struct gt_alive_over_time *h, const struct gt_ledger *l,
+			       double time_s)
+{
+	for (size_t i = 0; i < h->changed_count; i++) {
+		take_kind(h, l, h->changed[i], time_s);
+		h->is_changed[h->changed[i]] = false;
+	}
+	h->changed_count = 0;
+}
+
+static void note_change(struct gt_alive_over_time *h, const struct gt_entry *entry)
+{
+	enum gt_kind kind = gt_entry_kind(entry);
+
+	if (!h->is_changed[kind])
+		h->changed[h->changed_count++] = (uint8_t)kind;
+	h->is_changed[kind] = true;
+}
+
+static void born(void *history, const struct gt_entry *entry, uint32_t slot)
+{
+	note_change(history, entry);
+}
+
+static void ended(void *history, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	note_change(history, entry);
+}
+
+static void moved(void *history, const struct gt_entry *segment, int64_t bytes)
+{
+	note_change(history, segment);
+}
+
+static void became_segment(void *history, const struct gt_entry *entry)
+{
+	note_change(history, entry);
+}
+
+struct gt_live_observer gt_alive_over_time_observer(struct gt_alive_over_time *h)
+{
+	return (struct gt_live_observer){
+		.born = born,
+		.ended = ended,
+		.became_segment = became_segment,
+		.moved = moved,
+		.context = h,
+	};
+}
+
+/* True if the stretch shows as much and as little of everything already. */
+static bool shows_all(const struct gt_alive_over_time *h, const struct gt_ledger *l)
+{
+	if (!is_within(&h->stretch.device_bytes, l->device_bytes))
+		return false;
+	for (size_t i = 0; i < h->changed_count; i++) {
+		enum gt_kind kind = (enum gt_kind)h->changed[i];
+		struct gt_alive_sum now = sum_of(l, kind);
+
+		if (!is_within(&h->stretch.live[kind], now.live) ||
+		    (!gt_kind_on_device(kind) && !is_within(&h->stretch.bytes[kind], now.bytes)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Begins a stretch of half a column of the bytes' trail, or else of an object's, if there was ever
+ * more to show than they have room for.
+ */
+static void begin_stretch(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
+			  uint64_t time_ns)
+{
+	double column_s = h->bytes.column > 0 ? h->bytes.column : h->objects[kind].column;
+
+	if (!(column_s > 0))
+		return;
+	h->stretch.end_ns = time_ns + (uint64_t)(column_s * 1e9 / 2);
+	h->stretch.device_bytes = (struct gt_alive_range){ l->device_bytes, l->device_bytes };
+	for (int k = 0; k < GT_KIND_COUNT; k++) {
+		h->stretch.live[k] = (struct gt_alive_range){ h->kinds[k].live, h->kinds[k].live };
+		h->stretch.bytes[k] =
+			(struct gt_alive_range){ h->kinds[k].bytes, h->kinds[k].bytes };
+	}
+}
+
+/* How it was at its end is part of it. */
+static void end_stretch(struct gt_alive_over_time *h, const struct gt_ledger *l)
+{
+	h->stretch.end_ns = UINT64_MAX;
+	if (!h->changed_count)
+		return;
+	take_changed_kinds(h, l, h->end_s);
+	add_changed_bytes(h, l, h->end_s);
+}
+
+void gt_alive_over_time_before(void *history, const struct gt_ledger *l, uint64_t time_ns)
+{
+	struct gt_alive_over_time *h = history;
+
+	if (time_ns >= h->stretch.end_ns)
+		end_stretch(h, l);
+}
+
+void gt_alive_over_time_last(void *history, const struct gt_ledger *l)
+{
+	end_stretch(history, l);
 }
 
 void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns)
@@ -158,31 +276,15 @@ void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
 			      const struct gt_event *event, uint32_t process)
 {
 	struct gt_alive_over_time *h = history;
-	const struct gt_function *fn = &gt_functions[event->function];
-	double time_s = since_start(h, event->time_ns);
-	int k;
-	/* some calls end more than the one resource they name */
-	bool all = l->live.count > h->live_count + 1 || l->live.count + 1 < h->live_count;
 
-	/* a block has bytes of a segment, which is of another kind */
-	all |= gt_kinds[fn->kind].habits & GT_POOLED;
-
-	h->live_count = l->live.count;
-	if (all) {
-		take_kinds(h, l, time_s);
-	} else {
-		/* one release function serves a whole family */
-		k = fn->kind;
-		do
-			if (has_changed(h, l, k, fn->api))
-				take_kind(h, l, k, fn->api, fn->api + 1, time_s);
-		while ((k = h->relatives[k]) != fn->kind);
-	}
-	/* curves are steps: where no bytes come or go, the last point holds */
-	if (!h->bytes.count || h->first_changed < h->layer_count ||
-	    h->values[0] != (double)l->device_bytes)
-		add_bytes(h, l, time_s);
-	h->end_s = time_s;
+	h->end_s = since_start(h, event->time_ns);
+	if (h->stretch.end_ns != UINT64_MAX && shows_all(h, l))
+		return;
+	take_changed_kinds(h, l, h->end_s);
+	add_changed_bytes(h, l, h->end_s);
+	widen(&h->stretch.device_bytes, l->device_bytes);
+	if (h->stretch.end_ns == UINT64_MAX)
+		begin_stretch(h, l, gt_functions[event->function].kind, event->time_ns);
 }
 
 void gt_alive_over_time_finish(struct gt_alive_over_time *h, const struct gt_ledger *l)
@@ -198,5 +300,6 @@ void gt_alive_over_time_finish(struct gt_alive_over_time *h, const struct gt_led
 		add_bytes(h, l, h->end_s);
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		if (h->objects[k].count)
-			gt_trail_add(&h->objects[k], h->end_s, &(double){ (double)h->live[k] });
+			gt_trail_add(&h->objects[k], h->end_s,
+				     &(double){ (double)h->kinds[k].live });
 }

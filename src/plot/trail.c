@@ -2,6 +2,7 @@
 /* trail.c - the points of a picture's curve in bounded memory, whatever their number. */
 #include "plot/trail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +33,20 @@ static void keep(struct gt_trail *t, size_t *kept, size_t point)
 /* The points of [from, to) where a value is first lowest and first highest. */
 static void extremes(const struct gt_trail *t, size_t from, size_t to, size_t value, size_t out[2])
 {
+	double low = gt_trail_value(t, from, value), high = low;
+
 	out[0] = out[1] = from;
-	for (size_t i = from; i < to; i++) {
-		if (gt_trail_value(t, i, value) < gt_trail_value(t, out[0], value))
+	for (size_t i = from + 1; i < to; i++) {
+		double at = gt_trail_value(t, i, value);
+
+		if (at < low) {
+			low = at;
 			out[0] = i;
-		if (gt_trail_value(t, i, value) > gt_trail_value(t, out[1], value))
+		}
+		if (at > high) {
+			high = at;
 			out[1] = i;
+		}
 	}
 }
 
@@ -93,9 +102,11 @@ static size_t points_each(const struct gt_trail *t)
 	return t->width > 1 ? 6 : 4;
 }
 
-static size_t column_of(const struct gt_trail *t, size_t point, double first, double per_column)
+/* Where the column of x ends. */
+static double end_of_column(double x, double first, double per_column)
 {
-	return per_column > 0 ? (size_t)((gt_trail_x(t, point) - first) / per_column) : 0;
+	return per_column > 0 ? first + (floor((x - first) / per_column) + 1) * per_column :
+				INFINITY;
 }
 
 void gt_trail_fit(struct gt_trail *t, size_t columns)
@@ -107,11 +118,12 @@ void gt_trail_fit(struct gt_trail *t, size_t columns)
 		return;
 	first = gt_trail_x(t, 0);
 	per_column = (gt_trail_x(t, t->count - 1) - first) / (double)columns;
+	t->column = per_column;
 	for (size_t from = 0, to; from < t->count; from = to) {
-		size_t column = column_of(t, from, first, per_column);
+		double end = end_of_column(gt_trail_x(t, from), first, per_column);
 
 		for (to = from + 1; to < t->count; to++)
-			if (column_of(t, to, first, per_column) != column)
+			if (gt_trail_x(t, to) >= end)
 				break;
 		keep_some(t, &kept, from, to);
 	}

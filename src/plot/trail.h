@@ -21,7 +21,8 @@ enum { GT_TRAIL_MOST = 16384 };
 struct gt_trail {
 	double *points; /* x, then the values, for each */
 	size_t width, count, room;
-	size_t most; /* points held at any time, at least 64 */
+	size_t most;   /* points held at any time, at least 64 */
+	double column; /* width of the columns when there were too many; 0: never yet */
 };
 
 void gt_trail_init(struct gt_trail *t, size_t width, size_t most);
