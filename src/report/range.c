@@ -16,8 +16,11 @@
 
 enum { TOP_DEFAULT = 20, WIDE_PAGE = 110 };
 
-/* The steps of time: lives are born before the range or in it. */
-enum { BEFORE, WITHIN };
+/*
+ * The steps of time. What comes after the range is read, too: memory turns out to be a pool's
+ * segment once a block lies in it.
+ */
+enum { BEFORE, WITHIN, AFTER };
 
 struct sum {
 	uint64_t count;
@@ -60,7 +63,7 @@ static void take_life(void *context, const struct gt_ledger *l, const struct gt_
 	GT_REACH(r->sites, r->site_count, site);
 	if (life->born == WITHIN) {
 		add(&r->sites[site][ALLOCATED], &one);
-		if (life->ended == GT_LIFE_GOES_ON)
+		if (life->ended > WITHIN)
 			add(&r->sites[site][LEFT], &one);
 	}
 	if (life->ended == WITHIN)
@@ -70,9 +73,12 @@ static void take_life(void *context, const struct gt_ledger *l, const struct gt_
 static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	struct range *r = context;
+	uint64_t elapsed_ns = gt_view_elapsed(r->view, time_ns);
 
 	r->lives.ledger = l;
-	if (!r->from_ns || gt_view_elapsed(r->view, time_ns) > r->from_ns)
+	if (r->to_ns && elapsed_ns > r->to_ns)
+		r->lives.now = AFTER;
+	else if (!r->from_ns || elapsed_ns > r->from_ns)
 		r->lives.now = WITHIN;
 }
 
@@ -163,15 +169,11 @@ static void range_init(struct range *r, const struct gt_view *v)
 {
 	*r = (struct range){ .view = v, .from_ns = v->from_ns, .to_ns = v->to_ns };
 	gt_lives_init(&r->lives, take_life, r);
-	r->ledger = gt_replay_run(
-		v->recording,
-		&(struct gt_replay){
-			.until_ns = r->to_ns ? gt_recording_start_ns(v->recording) + r->to_ns : 0,
-			.observer = &r->lives.observer,
-			.before = before,
-			.last = last,
-			.context = r,
-			.tick = v->tick });
+	r->ledger = gt_replay_run(v->recording, &(struct gt_replay){ .observer = &r->lives.observer,
+								     .before = before,
+								     .last = last,
+								     .context = r,
+								     .tick = v->tick });
 	find_rows(r);
 }
 

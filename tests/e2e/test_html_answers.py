@@ -113,7 +113,7 @@ def ask(case, page, name, times, chance, filters=(), from_start=False):
         begun = times[first] / 1e9 if first >= 0 else 0
         choose(page, f"#range={begun:.9f}-{times[last] / 1e9:.9f}")
         wanted = reported(case, name, [*start, *until])
-        assert shown(page) == wanted, (name, first, last)
+        assert shown(page) == wanted, (name, first, last, shown(page), wanted)
         for word, options, keeps in filters:
             choose(page, f"#range={begun:.9f}-{times[last] / 1e9:.9f}&filter={word}")
             assert shown(page) == reported(case, name, [*start, *until, *options], keeps), (name, word)

@@ -221,3 +221,11 @@ def test_the_rank_that_keeps_tensors_is_named(case):
     # one tensor more may still be in gloo's hands
     assert (rank["rank"], rank["others"]) == ("1", 2) and rank["bytes"] >= 20 * 64 * 64 * 4, rank
     assert "of it in rank 1, " in done.err and rank["others_most_bytes"] <= 64 * 64 * 4, (done.err, rank)
+
+
+def test_a_range_that_ends_before_the_first_block_knows_its_segment(case):
+    record(case, "a.gt", program(case, 3, "keep", 20))
+    first = next(event for event in case.events("a.gt") if event["function"].startswith("cuMemAlloc"))
+    groups = case.report("a.gt", "range", "--to", f"{first['time_ns'] / 1e9:.9f}")["groups"]
+    assert [(g["kind"], g["allocated_bytes"]) for g in groups if g["allocated_bytes"]] == \
+        [("PyTorch cache segment", first["bytes"])], groups
