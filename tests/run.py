@@ -451,12 +451,13 @@ def run_all(jobs, workers, count):
 
 
 def in_order(jobs, times):
-    """Jobs others wait for first, then those that run alone (beside free jobs), then the longest."""
+    """Jobs that run alone wait much, so free ones fill their time, and traced ones come after both; of
+    each, those that others wait for come first, then the longest."""
     builds = {job.after for job in jobs}
 
     def key(job):
         guess = max(job.seconds, sum(times.get(name, 1) for name in job.names))
-        return job not in builds, job.lane != Job.ALONE, -guess
+        return job.lane == Job.TRACED, job not in builds, job.lane != Job.ALONE, -guess
     return sorted(jobs, key=key)
 
 
