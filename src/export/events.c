@@ -3,7 +3,9 @@
  * events.c - all events of a recording as rows or as JSON, one after the other.
  *
  * A row is a few numbers and much text, and its text is that of many others: what depends on the
- * function, the place, the phase or the stack is rendered once and copied into each row.
+ * function, the place, the phase or the stack is rendered once and copied into each row. Rows of
+ * JSON have the number of a stack; its frames, which are many times longer than the row, come once,
+ * after the events.
  */
 #include <stdlib.h>
 
@@ -30,6 +32,10 @@ struct events {
 	struct gt_rendered phase; /* of the latest event that had one: they come in runs */
 	uint32_t phase_number;    /* 0: none yet */
 	struct gt_stack_texts stacks;
+	uint32_t *numbers; /* by stack, of JSON: in order of appearance, from 1; 0: none yet */
+	size_t number_room;
+	uint32_t *numbered; /* the stacks that have a number */
+	size_t numbered_count, numbered_room;
 };
 
 struct form {
@@ -39,7 +45,7 @@ struct form {
 	void (*text)(FILE *out, const char *key, const char *text);
 	/* The columns from `function` to `kind`. */
 	void (*function)(FILE *out, const struct form *form, uint16_t function);
-	gt_stack_render_fn *stack; /* the columns `stack` and `where` */
+	gt_stack_render_fn *stack; /* the columns `stack` and `where`; of JSON, `where` alone */
 	void (*begin)(struct events *e);
 	void (*row)(struct events *e, const struct gt_event *event, uint32_t process);
 	void (*end)(struct events *e);
@@ -242,13 +248,35 @@ static void csv_stack(FILE *out, struct gt_frames *frames, uint32_t stack)
 static void json_begin(struct events *e)
 {
 	gt_json_begin(&e->json, e->out);
-	gt_json_uint(&e->json, "schema", 1);
+	gt_json_uint(&e->json, "schema", 2);
 	gt_json_array(&e->json, "events");
 }
 
 static void json_end(struct events *e)
 {
-	gt_json_finish(&e->json);
+	struct gt_json *j = &e->json;
+
+	gt_json_end(j);
+	gt_json_array(j, "stacks");
+	for (size_t i = 0; i < e->numbered_count; i++) {
+		gt_json_line(j, NULL);
+		gt_json_uint(j, "stack", i + 1);
+		gt_stack_json(j, "frames", e->stacks.frames, e->numbered[i]);
+		gt_json_end(j);
+	}
+	gt_json_finish(j);
+}
+
+/* `stack` is not 0. */
+static uint32_t number_of(struct events *e, uint32_t stack)
+{
+	GT_REACH(e->numbers, e->number_room, stack);
+	if (!e->numbers[stack]) {
+		GT_GROW(e->numbered, e->numbered_count, e->numbered_room);
+		e->numbered[e->numbered_count++] = stack;
+		e->numbers[stack] = (uint32_t)e->numbered_count;
+	}
+	return e->numbers[stack];
 }
 
 static void json_text(FILE *out, const char *key, const char *text)
@@ -274,15 +302,13 @@ static void json_function(FILE *out, const struct form *form, uint16_t function)
 	gt_json_finish(&j);
 }
 
-static void json_stack(FILE *out, struct gt_frames *frames, uint32_t stack)
+static void json_where(FILE *out, struct gt_frames *frames, uint32_t stack)
 {
-	char *place = stack ? gt_place_text(frames, stack, true) : NULL;
+	char *place = gt_place_text(frames, stack, true);
 	struct gt_json j;
 
 	gt_json_begin_members(&j, out);
-	gt_stack_json(&j, "stack", frames, stack);
-	if (place)
-		gt_json_text(&j, "where", place);
+	gt_json_text(&j, "where", place);
 	gt_json_finish(&j);
 	free(place);
 }
@@ -313,7 +339,12 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 		gt_json_int(j, "result", event->result);
 	else
 		gt_json_null(j, "result");
-	add(j, gt_stack_texts_get(&e->stacks, process, event->stack));
+	if (event->stack) {
+		gt_json_uint(j, "stack", number_of(e, event->stack));
+		add(j, gt_stack_texts_get(&e->stacks, process, event->stack));
+	} else {
+		gt_json_null(j, "stack");
+	}
 	if (event->phase)
 		add(j, phase_of(e, event->phase));
 	if (event->duration_ns) {
@@ -349,6 +380,8 @@ static void write_all(const struct gt_export *export, const struct form *form)
 	free(e.places);
 	free(e.phase.bytes);
 	gt_stack_texts_fini(&e.stacks);
+	free(e.numbers);
+	free(e.numbered);
 }
 
 void gt_export_tsv(const struct gt_export *e)
@@ -379,7 +412,7 @@ void gt_export_json(const struct gt_export *e)
 {
 	write_all(e, &(struct form){ .text = json_text,
 				     .function = json_function,
-				     .stack = json_stack,
+				     .stack = json_where,
 				     .begin = json_begin,
 				     .row = json_row,
 				     .end = json_end });

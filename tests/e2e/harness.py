@@ -58,6 +58,13 @@ def variants(name, function):
                                  for driver in getattr(function, "also_on", ())]
 
 
+def with_frames(export):
+    """The events of a JSON export, with the frames of its table in the place of their numbers."""
+    frames = {None: []} | {stack["stack"]: stack["frames"] for stack in export["stacks"]}
+    assert {event["stack"] for event in export["events"]} | {None} == frames.keys()
+    return [event | {"stack": frames[event["stack"]]} for event in export["events"]]
+
+
 class Skip(Exception):
     """Why a test cannot be run here."""
 
@@ -244,7 +251,8 @@ class Case:
         assert done.status == 0, done.err
         return json.loads(done.out)
 
-    def events(self, recording):
-        done = self.gputrack("export", recording, "--format", "json")
+    def events(self, recording, *more):
+        """All events, each with the frames of its stack."""
+        done = self.gputrack("export", recording, "--format", "json", *more)
         assert done.status == 0, done.err
-        return json.loads(done.out)["events"]
+        return with_frames(json.loads(done.out))

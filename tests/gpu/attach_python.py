@@ -17,6 +17,9 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests/e2e"))
+import harness  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 LIBRARY = sys.argv[2] if len(sys.argv) > 2 else "libcuda.so.1"
 GPUTRACK = str(BUILD / "gputrack")
@@ -96,7 +99,7 @@ def check(what, good, detail=""):
 def places(recording, since=0):
     """Calls with memory in them: function, size, Python's frames."""
     done = subprocess.run([GPUTRACK, "export", recording, "-f", "json"], capture_output=True, text=True)
-    events = [e for e in json.loads(done.stdout)["events"] if e.get("bytes") and e["effect"] == "create"]
+    events = [e for e in harness.with_frames(json.loads(done.stdout)) if e.get("bytes") and e["effect"] == "create"]
     return collections.Counter(
         (e["function"], e["bytes"], tuple((f["function"], pathlib.Path(f["file"]).name, f["line"])
                                           for f in e["stack"] if f["module"] == "Python"))
