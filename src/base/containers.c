@@ -200,10 +200,15 @@ void gt_heap_push(struct gt_heap *h, uint64_t key, uint32_t item)
 		swap(&h->items[i], &h->items[(i - 1) / 2]);
 }
 
-/* Moves the first item down to where it belongs. */
+/*
+ * Moves the first item down to where it belongs. Items are copied as they were written, member by
+ * member: a processor that loads 16 bytes which two stores wrote waits until both have reached the
+ * cache, behind all stores before them.
+ */
 static void sift_down(struct gt_heap *h)
 {
-	struct gt_heap_item *items = h->items, moved = items[0];
+	struct gt_heap_item *items = h->items;
+	struct gt_heap_item moved = { .key = items[0].key, .item = items[0].item };
 	size_t i = 0;
 
 	for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
@@ -211,9 +216,11 @@ static void sift_down(struct gt_heap *h)
 			child++;
 		if (!item_before(&items[child], &moved))
 			break;
-		items[i] = items[child];
+		items[i].key = items[child].key;
+		items[i].item = items[child].item;
 	}
-	items[i] = moved;
+	items[i].key = moved.key;
+	items[i].item = moved.item;
 }
 
 void gt_heap_rekey(struct gt_heap *h, uint64_t key)

@@ -9,9 +9,9 @@
 
 enum { BATCHES_ALONE = 64 }; /* fewer events are read before a thread has started */
 
-static uint16_t place_number(const struct gt_source_trace *s, uint16_t place)
+static uint16_t place_number(const struct gt_catalog_map *map, uint16_t place)
 {
-	return place < s->map.place_count ? s->map.places[place] : 0;
+	return place < map->place_count ? map->places[place] : 0;
 }
 
 void gt_source_trace_close(struct gt_source_trace *s)
@@ -56,15 +56,13 @@ size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
 }
 
 /* From the trace's numbers to the recording's. */
-static inline void number_event(struct gt_source_trace *s, struct gt_event *e)
+static inline void number_event(const struct gt_catalog_map *map, struct gt_event *e)
 {
 	if (is_sample(e))
-		e->handle = s->map.series[e->handle];
-	e->stack = e->stack ? s->map.stacks[e->stack] : 0;
-	e->place = place_number(s, e->place);
-	e->phase = s->map.phases[e->phase];
-	if (e->time_ns > s->key)
-		s->key = e->time_ns;
+		e->handle = map->series[e->handle];
+	e->stack = e->stack ? map->stacks[e->stack] : 0;
+	e->place = place_number(map, e->place);
+	e->phase = map->phases[e->phase];
 }
 
 /* The calls that had not returned; the process died in them only if it no longer runs. */
@@ -304,6 +302,9 @@ static bool fill_from(struct gt_recording *r, struct gt_batch *b, uint32_t sourc
 {
 	struct gt_source_trace *s = &r->sources[source];
 	struct gt_event *events = &b->events[b->count];
+	/* copies: the thread that returns events writes to the source as often as this one reads */
+	const struct gt_catalog_map map = s->map;
+	uint64_t latest = s->key;
 	bool has_new_gap;
 	size_t count = gt_reader_read(s->reader, events, GT_BATCH - b->count, last_key(&r->heap),
 				      &has_new_gap);
@@ -312,9 +313,12 @@ static bool fill_from(struct gt_recording *r, struct gt_batch *b, uint32_t sourc
 	if (!count)
 		events[count++] = s->unfinished[s->unfinished_next++];
 	for (size_t i = 0; i < count; i++) {
-		number_event(s, &events[i]);
+		number_event(&map, &events[i]);
 		b->sources[b->count + i] = source;
+		if (events[i].time_ns > latest)
+			latest = events[i].time_ns;
 	}
+	s->key = latest;
 	b->count += count;
 	if (!has_new_gap && gt_reader_key(s->reader, &key)) {
 		gt_heap_rekey(&r->heap, key > s->key ? key : s->key);
