@@ -16,10 +16,15 @@ static uint64_t add_frame(uint64_t hash, uint64_t frame)
 	return hash ^ hash >> 29;
 }
 
-/* In four chains side by side: one alone would wait for a multiplication at every frame. */
+/*
+ * In four chains side by side: one alone would wait for a multiplication at every frame. Each has a
+ * beginning and a factor of its own, so that those of a function that calls itself do not cancel
+ * out.
+ */
 uint64_t gt_stack_key(const uint64_t *frames, size_t count)
 {
-	uint64_t a = gt_mix64(count + 1), b = ~a, c = a << 1, d = ~c, key;
+	uint64_t a = 0x243f6a8885a308d3u + count, b = 0x13198a2e03707344u, c = 0xa4093822299f31d0u,
+		 d = 0x082efa98ec4e6c89u, key;
 	size_t i = 0;
 
 	for (; i + 4 <= count; i += 4) {
@@ -30,7 +35,8 @@ uint64_t gt_stack_key(const uint64_t *frames, size_t count)
 	}
 	for (; i < count; i++)
 		a = add_frame(a, frames[i]);
-	key = gt_mix64(a + gt_mix64(b + gt_mix64(c + gt_mix64(d))));
+	key = gt_mix64(a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + c * 0x94d049bb133111ebu +
+		       d * 0xd6e8feb86659fd93u);
 	return key ? key : 1;
 }
 
