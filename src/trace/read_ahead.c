@@ -15,8 +15,8 @@
 #include "trace/stream.h"
 
 enum {
-	RING = 16,       /* batches */
-	HALF = RING / 2, /* who waits is woken for so many: to wake somebody takes time */
+	RING = 32, /* batches */
+	WAKE = 8,  /* so few left wake who fills, so many who takes: to wake somebody takes time */
 };
 
 struct gt_read_ahead {
@@ -36,7 +36,7 @@ static bool wait_for_room(struct gt_read_ahead *a)
 
 	pthread_mutex_lock(&a->lock);
 	if (a->filled - a->taken == RING)
-		while (a->filled - a->taken > HALF && !a->stops)
+		while (a->filled - a->taken > WAKE && !a->stops)
 			pthread_cond_wait(&a->can_fill, &a->lock);
 	goes_on = !a->stops;
 	pthread_mutex_unlock(&a->lock);
@@ -53,7 +53,7 @@ static void *read_batches(void *context)
 		pthread_mutex_lock(&a->lock);
 		a->filled++;
 		a->is_done = !goes_on;
-		if (a->is_done || a->filled - a->taken >= HALF)
+		if (a->is_done || a->filled - a->taken >= WAKE)
 			pthread_cond_signal(&a->can_take);
 		pthread_mutex_unlock(&a->lock);
 	}
@@ -94,10 +94,10 @@ struct gt_batch *gt_read_ahead_take(struct gt_read_ahead *a)
 
 	pthread_mutex_lock(&a->lock);
 	a->taken += a->is_taken;
-	if (a->filled - a->taken <= HALF)
+	if (a->filled - a->taken <= WAKE)
 		pthread_cond_signal(&a->can_fill);
 	if (a->filled == a->taken)
-		while (a->filled - a->taken < HALF && !a->is_done)
+		while (a->filled - a->taken < WAKE && !a->is_done)
 			pthread_cond_wait(&a->can_take, &a->lock);
 	a->is_taken = a->filled != a->taken;
 	if (a->is_taken)
