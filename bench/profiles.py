@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""profiles.py BUILD_DIR [WHAT…] - where the time goes: a Markdown table of parts for each profile, by perf; needs root.
+"""profiles.py BUILD_DIR [WHAT…] - where the time goes: a Markdown table, a row for each profile, by perf; needs root.
 
 A sample is one line of text: "DSO function file-of-ours…", or "kernel ENTRY function" with the system call or the fault
 that led there ("-" where none did). A part is a name and a regular expression; the first that matches has the sample.
@@ -20,6 +20,7 @@ import tempfile
 from typing import Callable, NamedTuple
 
 PERIOD_NS = 200_000
+SHOWN = 1.5  # % from which a part is named
 IS_QUICK = bool(os.environ.get("BENCH_QUICK"))
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 EVENTS = 100_000 if IS_QUICK else 1_000_000
@@ -113,19 +114,19 @@ def need(*paths):
             raise Skipped(f"{path.name} is not built")
 
 
-def one_core(*command):
-    return ["taskset", "-c", min(os.sched_getaffinity(0)), *command]
+def on_cores(count, *command):
+    return ["taskset", "-c", ",".join(map(str, sorted(os.sched_getaffinity(0))[:count])), *command]
 
 
-def on_events(shape, events, *words, output=None):
-    """A command on a recording, on one core. The words that follow it come from the caller."""
+def on_events(shape, events, *words, output=None, cores=1):
+    """A command on a recording. The words that follow it come from the caller."""
     def measure(build, work):
         need(build / "gputrack", build / "bench/make_events")
         if shutil.disk_usage(work).free < events * 5000:
             raise Skipped("the disk is too full")
         run([build / "bench/make_events", work / "events.gt", events, shape])
         to = ["-o", work / output] if output else []
-        _, samples = record(work, one_core(build / "gputrack", *words, work / "events.gt", *to))
+        _, samples = record(work, on_cores(cores, build / "gputrack", *words, work / "events.gt", *to))
         return Measured(samples, events)
     return measure
 
@@ -134,7 +135,7 @@ def nsys(build, work):
     need(build / "bench/make_nsys")
     run([build / "bench/make_nsys", work / "export.sqlite", EVENTS, "ordered"])
     to_import = [build / "gputrack", "import", "-q", work / "export.sqlite", "-o", work / "import.gt"]
-    _, samples = record(work, one_core(*to_import))
+    _, samples = record(work, on_cores(1, *to_import))
     return Measured(samples, 2 * EVENTS - 10000)  # each memory row has a call
 
 
@@ -265,6 +266,8 @@ PROFILES = {
                       on_events("balanced", 10 * EVENTS, "report"), REPORT),
     "alive": Profile(f"`report` on one core, {10 * EVENTS:,} events, all alive", "an event",
                      on_events("alive", 10 * EVENTS, "report"), REPORT),
+    "both": Profile(f"`report` on two cores, {10 * EVENTS:,} events, 10,000 alive at a time", "an event, of both",
+                    on_events("balanced", 10 * EVENTS, "report", cores=2), REPORT),
     **{form: Profile(f"`export -f {form}`, {EVENTS:,} events", "an event",
                      on_events("balanced", EVENTS, "export", "-f", form, output=f"out.{form}"), (*FILE, *LIVES))
        for form in ("tsv", "json", "chrome", "torch-snapshot")},
@@ -322,7 +325,8 @@ PROFILES = {
 }
 
 
-def show(profile, measured):
+def row_of(profile, measured):
+    """What one takes, and the shares of its parts, the largest first."""
     counts = collections.Counter()
     for text, count in measured.samples.most_common():
         part = next((name for name, pattern in profile.parts if re.search(pattern, text)), "other")
@@ -333,11 +337,9 @@ def show(profile, measured):
     if not total:
         raise Skipped("there were no samples")
     all_ns = measured.total_ns or total * PERIOD_NS / measured.units
-    print(f"| {profile.title} | share | ns {profile.unit} |\n|---|--:|--:|")
-    for name in [*dict.fromkeys(name for name, _ in profile.parts), "other"]:
-        if counts[name] * 500 >= total:
-            print(f"| {name} | {100 * counts[name] / total:.1f} % | {all_ns * counts[name] / total:,.1f} |")
-    print(f"| all | | {all_ns:,.1f} |\n", flush=True)
+    shares = [(name, 100 * counts[name] / total) for name in [*dict.fromkeys(name for name, _ in profile.parts), "other"]]
+    shares.sort(key=lambda share: (share[0] == "other", -share[1]))
+    return f"{all_ns:,.0f} {profile.unit} | " + "; ".join(f"{name} {share:.0f} %" for name, share in shares if share >= SHOWN)
 
 
 def main():
@@ -350,12 +352,17 @@ def main():
     if os.geteuid():
         print("Skipped: only root can sample the kernel.")
         return
+    skipped = []
+    print("| name | what | ns | shares |\n|---|---|--:|---|")
     for name in sys.argv[2:] or PROFILES:
         with tempfile.TemporaryDirectory(prefix="gputrack-profile.") as work:
             try:
-                show(PROFILES[name], PROFILES[name].measure(build, pathlib.Path(work)))
+                row = row_of(PROFILES[name], PROFILES[name].measure(build, pathlib.Path(work)))
+                print(f"| `{name}` | {PROFILES[name].title} | {row} |", flush=True)
             except (Skipped, OSError, subprocess.SubprocessError) as reason:
-                print(f"Skipped: {PROFILES[name].title}: {reason}.\n", flush=True)
+                skipped.append(f"Skipped: {PROFILES[name].title}: {reason}.")
+    print("", f"Parts below {SHOWN} % are left out. Nanoseconds are of the processor, and include the driver's.", *skipped,
+          sep="\n")
 
 
 if __name__ == "__main__":
