@@ -24,17 +24,18 @@ def split(line):
 
 
 def tables_of(text):
-    """For each benchmark: its tables, as (header, rows)."""
-    found, name, table = {}, None, None
+    """For each benchmark: its tables, as (header, rows, caption); a caption is a bold line of its own."""
+    found, name, table, caption = {}, None, None, ""
     for line in text.splitlines():
-        heading = re.match(r"## (\w+): ", line)
+        heading, bold = re.match(r"## (\w+): ", line), re.fullmatch(r"\*\*(.*)\*\*", line)
         if heading:
-            name, table = heading[1], None
+            name, table, caption = heading[1], None, ""
             found[name] = []
         elif not line.startswith("|"):
+            caption = bold[1] if bold else "" if table else caption
             table = None
         elif name and table is None:
-            table = (split(line), [])
+            table = (split(line), [], caption)
             found[name].append(table)
         elif table and not re.match(r"\|[-:|]+$", line):
             table[1].append(split(line))
@@ -48,12 +49,12 @@ def column_of(header, wanted):
 
 
 def figure_of(tables, row, column):
-    """The first table that has both decides; None if none has."""
-    for header, rows in tables:
+    """The first table that has both decides; None if none has. A row ends in its table's caption."""
+    for header, rows, caption in tables:
         at = column_of(header, column)
         for cells in rows if at is not None else []:
             numbers = re.findall(r"-?[0-9][0-9,]*\.?[0-9]*", cells[at] if at < len(cells) else "")
-            if re.search(row, "| " + " | ".join(cells) + " |") and numbers:
+            if re.search(row, "| " + " | ".join(cells) + " |" + caption) and numbers:
                 return float(numbers[-1].replace(",", "").rstrip("."))
     return None
 
@@ -113,14 +114,15 @@ def markdown(found):
 def both(found, other):
     """The page of two machines."""
     beside = {f["what"]: f for f in other}
-    yield "| what | goal | here | | there | | beside it: here, there |"
-    yield "|---|--:|--:|---|--:|---|---|"
+    yield "| what | goal | here | | there | | peer: here, there | ours by it |"
+    yield "|---|--:|--:|---|--:|---|---|---|"
     for f in found:
+        pair = [f, {**f, **beside.get(f["what"], {"value": None, "met": None, "peer_value": None})}]
         what, goal, _, peer, _, _, _ = cells_of(f)
-        pair = [f, beside.get(f["what"], {"value": None, "met": None, "peer_value": None})]
         figures = (f"{number(one['value'])} | {VERDICTS[one['met']]}" for one in pair)
-        peers = ", ".join(number(one["peer_value"]) or "–" for one in pair)
-        yield f"| {what} | {goal} | {' | '.join(figures)} | {f'{peer}: {peers}' if peer else ''} |"
+        peers, ratios = (", ".join(cells_of(one)[column] or "–" for one in pair) for column in (4, 5))
+        yield f"| {what} | {goal} | {' | '.join(figures)} | {f'{peer}: {peers}' if peer else ''} | " \
+              f"{ratios if ratios != '–, –' else ''} |"
 
 
 def text(found, columns):

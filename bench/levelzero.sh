@@ -79,7 +79,7 @@ for i in $(seq $rounds); do
 done
 {
 	printf 'goal\ttracker, CSV\t3000\n'
-	printf 'goal\trecording, stacks\t500\n'
+	printf 'goal\trecording, stacks\t300\n'
 } >>"$work/samples"
 
 echo "Each call has a stack of $(value_of frames "$work/out") frames. \"ns\" is the time of all nine" \

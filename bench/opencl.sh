@@ -45,7 +45,7 @@ for i in $(seq $rounds); do
 	[ -z "$shm" ] || record "recording, stacks, memory" "$shm"
 done
 for variant in "recording, stacks, $disk" "recording, stacks, memory"; do
-	printf 'goal\t%s\t500\n' "$variant" >>"$work/samples"
+	printf 'goal\t%s\t300\n' "$variant" >>"$work/samples"
 done
 
 echo "The driver is $(value_of driver "$work/out"); each call has a stack of" \
@@ -64,5 +64,5 @@ awk -F '\t' '
 			printf "| %s | %d | %d | %s | %.1f | %s |\n", order[i],
 				events[order[i]], bytes[order[i]], frames[order[i]],
 				bytes[order[i]] / events[order[i]],
-				(frames[order[i]] + 0 ? "≤ 16" : "")
+				(frames[order[i]] + 0 ? "≤ 8" : "")
 	}' "$work/sizes"

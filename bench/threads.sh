@@ -72,7 +72,7 @@ for i in $(seq "$rounds"); do
 done
 
 # WHAT VARIANT BARE CASE: processor time over bare at each number of threads, in ns a call, and the last by the
-# first. Medians: the least of each would come from different moments, and the machine's speed changes meanwhile.
+# first; without BARE, of the bare call itself. Medians: the least of each would come from different moments, and the machine's speed changes meanwhile.
 row() {
 	awk -F '\t' -v what="$1" -v variant="$2" -v bare="$3" -v name="$4" -v counts="$BENCH_THREADS" '
 		function median(who, threads,    n, i, j, v, sorted) {
@@ -93,20 +93,23 @@ row() {
 				exit
 			printf "| %s |", what
 			for (i = 1; i <= n; i++) {
-				over[i] = median(variant, at[i]) - median(bare, at[i])
+				over[i] = median(variant, at[i]) - (bare != "" ? median(bare, at[i]) : 0)
 				printf " %.0f |", over[i]
 			}
 			printf " %.2f |\n", over[n] / over[1]
 		}' "$work/samples" | tee -a "$work/rows"
 }
 
-printf '| processor, ns a call over bare, by threads |'
+printf '| processor, ns a call over bare, or of the bare call; by threads |'
 printf ' %s |' $BENCH_THREADS
 printf ' most threads by one |\n|---|'
 printf -- '--:|%.0s' $BENCH_THREADS ""
 echo
+row "OpenCL, bare" "OpenCL" "" "create + release, 4 KiB buffer"
 row "OpenCL, recorded" "OpenCL recorded" "OpenCL" "create + release, 4 KiB buffer"
+row "Level Zero, bare" "Level Zero" "" "9 calls, one after another"
 row "Level Zero, recorded" "Level Zero recorded" "Level Zero" "9 calls, one after another"
+row "CUDA stand-in, bare" "CUDA" "" "create + destroy, event"
 row "CUDA stand-in, recorded" "CUDA recorded" "CUDA" "create + destroy, event"
 row "CUDA stand-in, attached" "CUDA attached" "CUDA" "create + destroy, event"
 row "CUDA stand-in, another process attached" "CUDA beside attach" "CUDA" "create + destroy, event"
@@ -117,7 +120,9 @@ while IFS='|' read -r _ what figures; do
 		curve_point "Cost by threads" "$(echo $what)" "threads" "processor, ns a call over bare" "$threads" "$1"
 		shift
 	done
-done <"$work/rows"
+done <<END
+$(grep -v ', bare |' "$work/rows")
+END
 
 echo
 echo "| tracker with CSV | ns a call | one reading and one row in its turn | ratio |"
