@@ -89,55 +89,55 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	".type gt_entry_" #fn ", %function\n"                                                      \
 	".globl gt_entry_" #fn "\n"                                                                \
 	"gt_entry_" #fn ":\n"                                                                      \
-	"	hint #34\n" /* bti c */                                                            \
-	"	adrp x16, gt_slot_" #fn "\n"                                                       \
-	"	add x16, x16, #:lo12:gt_slot_" #fn "\n"                                            \
-	"	ldar x16, [x16]\n"                                                                       \
-	"	br x16\n"                                                                                \
+	"\thint #34\n" /* bti c */                                                                 \
+	"\tadrp x16, gt_slot_" #fn "\n"                                                            \
+	"\tadd x16, x16, #:lo12:gt_slot_" #fn "\n"                                                 \
+	"\tldar x16, [x16]\n"                                                                      \
+	"\tbr x16\n"                                                                               \
 	".size gt_entry_" #fn ", . - gt_entry_" #fn "\n"                                           \
 	".hidden gt_first_" #fn "\n"                                                               \
 	".globl gt_first_" #fn "\n"                                                                \
 	"gt_first_" #fn ":\n"                                                                      \
-	"	hint #34\n"                                                                              \
-	"	adrp x17, gt_slot_" #fn "\n"                                                       \
-	"	add x17, x17, #:lo12:gt_slot_" #fn "\n"                                            \
-	"	b gt_preload_first\n"
+	"\thint #34\n"                                                                             \
+	"\tadrp x17, gt_slot_" #fn "\n"                                                            \
+	"\tadd x17, x17, #:lo12:gt_slot_" #fn "\n"                                                 \
+	"\tb gt_preload_first\n"
 
 /* x8: where a large result goes; q0 to q7: the low parts of the vectors, all that C passes. */
 #define GT_ASM_FIRST                                                                               \
 	".type gt_preload_first, %function\n"                                                      \
 	"gt_preload_first:\n"                                                                      \
 	".cfi_startproc\n"                                                                         \
-	"	stp x29, x30, [sp, #-224]!\n"                                                            \
+	"\tstp x29, x30, [sp, #-224]!\n"                                                           \
 	".cfi_def_cfa_offset 224\n"                                                                \
 	".cfi_offset 29, -224\n"                                                                   \
 	".cfi_offset 30, -216\n"                                                                   \
-	"	mov x29, sp\n"                                                                           \
-	"	stp x0, x1, [sp, #16]\n"                                                                 \
-	"	stp x2, x3, [sp, #32]\n"                                                                 \
-	"	stp x4, x5, [sp, #48]\n"                                                                 \
-	"	stp x6, x7, [sp, #64]\n"                                                                 \
-	"	stp x8, x17, [sp, #80]\n"                                                                \
-	"	stp q0, q1, [sp, #96]\n"                                                                 \
-	"	stp q2, q3, [sp, #128]\n"                                                                \
-	"	stp q4, q5, [sp, #160]\n"                                                                \
-	"	stp q6, q7, [sp, #192]\n"                                                                \
-	"	bl gt_preload_fill\n"                                                                    \
-	"	ldp q6, q7, [sp, #192]\n"                                                                \
-	"	ldp q4, q5, [sp, #160]\n"                                                                \
-	"	ldp q2, q3, [sp, #128]\n"                                                                \
-	"	ldp q0, q1, [sp, #96]\n"                                                                 \
-	"	ldp x8, x17, [sp, #80]\n"                                                                \
-	"	ldp x6, x7, [sp, #64]\n"                                                                 \
-	"	ldp x4, x5, [sp, #48]\n"                                                                 \
-	"	ldp x2, x3, [sp, #32]\n"                                                                 \
-	"	ldp x0, x1, [sp, #16]\n"                                                                 \
-	"	ldp x29, x30, [sp], #224\n"                                                              \
+	"\tmov x29, sp\n"                                                                          \
+	"\tstp x0, x1, [sp, #16]\n"                                                                \
+	"\tstp x2, x3, [sp, #32]\n"                                                                \
+	"\tstp x4, x5, [sp, #48]\n"                                                                \
+	"\tstp x6, x7, [sp, #64]\n"                                                                \
+	"\tstp x8, x17, [sp, #80]\n"                                                               \
+	"\tstp q0, q1, [sp, #96]\n"                                                                \
+	"\tstp q2, q3, [sp, #128]\n"                                                               \
+	"\tstp q4, q5, [sp, #160]\n"                                                               \
+	"\tstp q6, q7, [sp, #192]\n"                                                               \
+	"\tbl gt_preload_fill\n"                                                                   \
+	"\tldp q6, q7, [sp, #192]\n"                                                               \
+	"\tldp q4, q5, [sp, #160]\n"                                                               \
+	"\tldp q2, q3, [sp, #128]\n"                                                               \
+	"\tldp q0, q1, [sp, #96]\n"                                                                \
+	"\tldp x8, x17, [sp, #80]\n"                                                               \
+	"\tldp x6, x7, [sp, #64]\n"                                                                \
+	"\tldp x4, x5, [sp, #48]\n"                                                                \
+	"\tldp x2, x3, [sp, #32]\n"                                                                \
+	"\tldp x0, x1, [sp, #16]\n"                                                                \
+	"\tldp x29, x30, [sp], #224\n"                                                             \
 	".cfi_restore 29\n"                                                                        \
 	".cfi_restore 30\n"                                                                        \
 	".cfi_def_cfa_offset 0\n"                                                                  \
-	"	ldar x16, [x17]\n"                                                                       \
-	"	br x16\n"                                                                                \
+	"\tldar x16, [x17]\n"                                                                      \
+	"\tbr x16\n"                                                                               \
 	".cfi_endproc\n"                                                                           \
 	".size gt_preload_first, . - gt_preload_first\n"
 
@@ -148,27 +148,27 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	"gt_dlsym_old:\n"                                                                          \
 	"gt_dlsym:\n"                                                                              \
 	".cfi_startproc\n"                                                                         \
-	"	hint #34\n"                                                                              \
-	"	stp x29, x30, [sp, #-32]!\n"                                                             \
+	"\thint #34\n"                                                                             \
+	"\tstp x29, x30, [sp, #-32]!\n"                                                            \
 	".cfi_def_cfa_offset 32\n"                                                                 \
 	".cfi_offset 29, -32\n"                                                                    \
 	".cfi_offset 30, -24\n"                                                                    \
-	"	mov x29, sp\n"                                                                           \
-	"	stp x0, x1, [sp, #16]\n"                                                                 \
-	"	mov x2, x30\n"                                                                           \
-	"	bl gt_preload_dlsym\n"                                                                   \
-	"	mov x16, x0\n"                                                                           \
-	"	ldp x0, x1, [sp, #16]\n"                                                                 \
-	"	ldp x29, x30, [sp], #32\n"                                                               \
+	"\tmov x29, sp\n"                                                                          \
+	"\tstp x0, x1, [sp, #16]\n"                                                                \
+	"\tmov x2, x30\n"                                                                          \
+	"\tbl gt_preload_dlsym\n"                                                                  \
+	"\tmov x16, x0\n"                                                                          \
+	"\tldp x0, x1, [sp, #16]\n"                                                                \
+	"\tldp x29, x30, [sp], #32\n"                                                              \
 	".cfi_restore 29\n"                                                                        \
 	".cfi_restore 30\n"                                                                        \
 	".cfi_def_cfa_offset 0\n"                                                                  \
-	"	cbnz x16, 1f\n"                                                                          \
-	"	adrp x16, gt_preload_real\n"                                                             \
-	"	ldr x16, [x16, #:lo12:gt_preload_real]\n"                                                \
-	"	br x16\n"                                                                                \
-	"1:	mov x0, x16\n"                                                                         \
-	"	ret\n"                                                                                   \
+	"\tcbnz x16, 1f\n"                                                                         \
+	"\tadrp x16, gt_preload_real\n"                                                            \
+	"\tldr x16, [x16, #:lo12:gt_preload_real]\n"                                               \
+	"\tbr x16\n"                                                                               \
+	"1:\tmov x0, x16\n"                                                                        \
+	"\tret\n"                                                                                  \
 	".cfi_endproc\n"                                                                           \
 	".size gt_dlsym, . - gt_dlsym\n"                                                           \
 	".size gt_dlsym_old, . - gt_dlsym_old\n"
@@ -181,35 +181,35 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	"gt_around_" #id ":\n"                                                                     \
 	".cfi_startproc\n"                                                                         \
 	".cfi_personality 0x1b, gt_unwound_" #part "\n"                                            \
-	"	hint #34\n"                                                                              \
-	"	stp x29, x30, [sp, #-96]!\n"                                                             \
+	"\thint #34\n"                                                                             \
+	"\tstp x29, x30, [sp, #-96]!\n"                                                            \
 	".cfi_def_cfa_offset 96\n"                                                                 \
 	".cfi_offset 29, -96\n"                                                                    \
 	".cfi_offset 30, -88\n"                                                                    \
-	"	mov x29, sp\n"                                                                           \
-	"	stp x0, x1, [sp, #16]\n"                                                                 \
-	"	stp x2, x3, [sp, #32]\n"                                                                 \
-	"	stp x4, x5, [sp, #48]\n"                                                                 \
-	"	stp x6, x7, [sp, #64]\n"                                                                 \
-	"	str x8, [sp, #80]\n"                                                                     \
-	"	adrp x0, gt_around_of_" #id "\n"                                                   \
-	"	add x0, x0, #:lo12:gt_around_of_" #id "\n"                                         \
-	"	mov x1, x30\n"                                                                           \
-	"	bl gt_begin_" #part "\n"                                                           \
-	"	mov x16, x0\n"                                                                           \
-	"	ldp x0, x1, [sp, #16]\n"                                                                 \
-	"	ldp x2, x3, [sp, #32]\n"                                                                 \
-	"	ldp x4, x5, [sp, #48]\n"                                                                 \
-	"	ldp x6, x7, [sp, #64]\n"                                                                 \
-	"	ldr x8, [sp, #80]\n"                                                                     \
-	"	blr x16\n"                                                                               \
-	"	stp x0, x1, [sp, #16]\n"                                                                 \
-	"	bl gt_end_" #part "\n"                                                             \
-	"	ldp x0, x1, [sp, #16]\n"                                                                 \
-	"	ldp x29, x30, [sp], #96\n"                                                               \
+	"\tmov x29, sp\n"                                                                          \
+	"\tstp x0, x1, [sp, #16]\n"                                                                \
+	"\tstp x2, x3, [sp, #32]\n"                                                                \
+	"\tstp x4, x5, [sp, #48]\n"                                                                \
+	"\tstp x6, x7, [sp, #64]\n"                                                                \
+	"\tstr x8, [sp, #80]\n"                                                                    \
+	"\tadrp x0, gt_around_of_" #id "\n"                                                        \
+	"\tadd x0, x0, #:lo12:gt_around_of_" #id "\n"                                              \
+	"\tmov x1, x30\n"                                                                          \
+	"\tbl gt_begin_" #part "\n"                                                                \
+	"\tmov x16, x0\n"                                                                          \
+	"\tldp x0, x1, [sp, #16]\n"                                                                \
+	"\tldp x2, x3, [sp, #32]\n"                                                                \
+	"\tldp x4, x5, [sp, #48]\n"                                                                \
+	"\tldp x6, x7, [sp, #64]\n"                                                                \
+	"\tldr x8, [sp, #80]\n"                                                                    \
+	"\tblr x16\n"                                                                              \
+	"\tstp x0, x1, [sp, #16]\n"                                                                \
+	"\tbl gt_end_" #part "\n"                                                                  \
+	"\tldp x0, x1, [sp, #16]\n"                                                                \
+	"\tldp x29, x30, [sp], #96\n"                                                              \
 	".cfi_restore 29\n"                                                                        \
 	".cfi_restore 30\n"                                                                        \
 	".cfi_def_cfa_offset 0\n"                                                                  \
-	"	ret\n"                                                                                   \
+	"\tret\n"                                                                                  \
 	".cfi_endproc\n"                                                                           \
 	".size gt_around_" #id ", . - gt_around_" #id "\n"

@@ -75,36 +75,36 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	".type gt_entry_" #fn ", @function\n"                                                      \
 	".globl gt_entry_" #fn "\n"                                                                \
 	"gt_entry_" #fn ":\n"                                                                      \
-	"	jmp *gt_slot_" #fn "(%rip)\n"                                                      \
+	"\tjmp *gt_slot_" #fn "(%rip)\n"                                                           \
 	".size gt_entry_" #fn ", . - gt_entry_" #fn "\n"                                           \
 	".hidden gt_first_" #fn "\n"                                                               \
 	".globl gt_first_" #fn "\n"                                                                \
 	"gt_first_" #fn ":\n"                                                                      \
-	"	lea gt_slot_" #fn "(%rip), %r11\n"                                                 \
-	"	jmp gt_preload_first\n"
+	"\tlea gt_slot_" #fn "(%rip), %r11\n"                                                      \
+	"\tjmp gt_preload_first\n"
 
 #define GT_ASM_FIRST                                                                               \
 	".type gt_preload_first, @function\n"                                                      \
 	"gt_preload_first:\n"                                                                      \
 	".cfi_startproc\n"                                                                         \
-	"	push %rdi\n"                                                                             \
-	"	push %rsi\n"                                                                             \
-	"	push %rdx\n"                                                                             \
-	"	push %rcx\n"                                                                             \
-	"	push %r8\n"                                                                              \
-	"	push %r9\n"                                                                              \
-	"	push %r11\n"                                                                             \
+	"\tpush %rdi\n"                                                                            \
+	"\tpush %rsi\n"                                                                            \
+	"\tpush %rdx\n"                                                                            \
+	"\tpush %rcx\n"                                                                            \
+	"\tpush %r8\n"                                                                             \
+	"\tpush %r9\n"                                                                             \
+	"\tpush %r11\n"                                                                            \
 	".cfi_adjust_cfa_offset 56\n"                                                              \
-	"	call gt_preload_fill\n"                                                                  \
-	"	pop %r11\n"                                                                              \
-	"	pop %r9\n"                                                                               \
-	"	pop %r8\n"                                                                               \
-	"	pop %rcx\n"                                                                              \
-	"	pop %rdx\n"                                                                              \
-	"	pop %rsi\n"                                                                              \
-	"	pop %rdi\n"                                                                              \
+	"\tcall gt_preload_fill\n"                                                                 \
+	"\tpop %r11\n"                                                                             \
+	"\tpop %r9\n"                                                                              \
+	"\tpop %r8\n"                                                                              \
+	"\tpop %rcx\n"                                                                             \
+	"\tpop %rdx\n"                                                                             \
+	"\tpop %rsi\n"                                                                             \
+	"\tpop %rdi\n"                                                                             \
 	".cfi_adjust_cfa_offset -56\n"                                                             \
-	"	jmp *(%r11)\n"                                                                           \
+	"\tjmp *(%r11)\n"                                                                          \
 	".cfi_endproc\n"                                                                           \
 	".size gt_preload_first, . - gt_preload_first\n"
 
@@ -115,20 +115,20 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	"gt_dlsym_old:\n"                                                                          \
 	"gt_dlsym:\n"                                                                              \
 	".cfi_startproc\n"                                                                         \
-	"	push %rdi\n"                                                                             \
-	"	push %rsi\n"                                                                             \
-	"	sub $8, %rsp\n"                                                                          \
+	"\tpush %rdi\n"                                                                            \
+	"\tpush %rsi\n"                                                                            \
+	"\tsub $8, %rsp\n"                                                                         \
 	".cfi_adjust_cfa_offset 24\n"                                                              \
-	"	mov 24(%rsp), %rdx\n"                                                                    \
-	"	call gt_preload_dlsym\n"                                                                 \
-	"	add $8, %rsp\n"                                                                          \
-	"	pop %rsi\n"                                                                              \
-	"	pop %rdi\n"                                                                              \
+	"\tmov 24(%rsp), %rdx\n"                                                                   \
+	"\tcall gt_preload_dlsym\n"                                                                \
+	"\tadd $8, %rsp\n"                                                                         \
+	"\tpop %rsi\n"                                                                             \
+	"\tpop %rdi\n"                                                                             \
 	".cfi_adjust_cfa_offset -24\n"                                                             \
-	"	test %rax, %rax\n"                                                                       \
-	"	jnz 1f\n"                                                                                \
-	"	jmp *gt_preload_real(%rip)\n"                                                            \
-	"1:	ret\n"                                                                                 \
+	"\ttest %rax, %rax\n"                                                                      \
+	"\tjnz 1f\n"                                                                               \
+	"\tjmp *gt_preload_real(%rip)\n"                                                           \
+	"1:\tret\n"                                                                                \
 	".cfi_endproc\n"                                                                           \
 	".size gt_dlsym, . - gt_dlsym\n"                                                           \
 	".size gt_dlsym_old, . - gt_dlsym_old\n"
@@ -141,36 +141,36 @@ static inline bool gt_is_call(const uint8_t code[GT_CALL_BYTES])
 	"gt_around_" #id ":\n"                                                                     \
 	".cfi_startproc\n"                                                                         \
 	".cfi_personality 0x1b, gt_unwound_" #part "\n"                                            \
-	"	push %rbp\n"                                                                             \
+	"\tpush %rbp\n"                                                                            \
 	".cfi_def_cfa_offset 16\n"                                                                 \
 	".cfi_offset 6, -16\n"                                                                     \
-	"	mov %rsp, %rbp\n"                                                                        \
+	"\tmov %rsp, %rbp\n"                                                                       \
 	".cfi_def_cfa_register 6\n"                                                                \
-	"	push %rdi\n"                                                                             \
-	"	push %rsi\n"                                                                             \
-	"	push %rdx\n"                                                                             \
-	"	push %rcx\n"                                                                             \
-	"	push %r8\n"                                                                              \
-	"	push %r9\n"                                                                              \
-	"	lea gt_around_of_" #id "(%rip), %rdi\n"                                            \
-	"	mov 8(%rbp), %rsi\n"                                                                     \
-	"	call gt_begin_" #part "\n"                                                         \
-	"	pop %r9\n"                                                                               \
-	"	pop %r8\n"                                                                               \
-	"	pop %rcx\n"                                                                              \
-	"	pop %rdx\n"                                                                              \
-	"	pop %rsi\n"                                                                              \
-	"	pop %rdi\n"                                                                              \
-	"	push 24(%rbp)\n"                                                                         \
-	"	push 16(%rbp)\n"                                                                         \
-	"	call *%rax\n"                                                                            \
-	"	mov %rax, (%rsp)\n"                                                                      \
-	"	mov %rdx, 8(%rsp)\n"                                                                     \
-	"	call gt_end_" #part "\n"                                                           \
-	"	pop %rax\n"                                                                              \
-	"	pop %rdx\n"                                                                              \
-	"	pop %rbp\n"                                                                              \
+	"\tpush %rdi\n"                                                                            \
+	"\tpush %rsi\n"                                                                            \
+	"\tpush %rdx\n"                                                                            \
+	"\tpush %rcx\n"                                                                            \
+	"\tpush %r8\n"                                                                             \
+	"\tpush %r9\n"                                                                             \
+	"\tlea gt_around_of_" #id "(%rip), %rdi\n"                                                 \
+	"\tmov 8(%rbp), %rsi\n"                                                                    \
+	"\tcall gt_begin_" #part "\n"                                                              \
+	"\tpop %r9\n"                                                                              \
+	"\tpop %r8\n"                                                                              \
+	"\tpop %rcx\n"                                                                             \
+	"\tpop %rdx\n"                                                                             \
+	"\tpop %rsi\n"                                                                             \
+	"\tpop %rdi\n"                                                                             \
+	"\tpush 24(%rbp)\n"                                                                        \
+	"\tpush 16(%rbp)\n"                                                                        \
+	"\tcall *%rax\n"                                                                           \
+	"\tmov %rax, (%rsp)\n"                                                                     \
+	"\tmov %rdx, 8(%rsp)\n"                                                                    \
+	"\tcall gt_end_" #part "\n"                                                                \
+	"\tpop %rax\n"                                                                             \
+	"\tpop %rdx\n"                                                                             \
+	"\tpop %rbp\n"                                                                             \
 	".cfi_def_cfa 7, 8\n"                                                                      \
-	"	ret\n"                                                                                   \
+	"\tret\n"                                                                                  \
 	".cfi_endproc\n"                                                                           \
 	".size gt_around_" #id ", . - gt_around_" #id "\n"
