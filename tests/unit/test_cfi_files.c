@@ -193,7 +193,8 @@ static void unsupported_common_entries_are_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { size_t at; uint8_t byte; } changes[] = {
-		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, GT_RETURN + 1 }, { 15, 0xff }, { 16, 0xff },
+		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, GT_RETURN + 1 },
+		{ 15, 0xff }, { 16, 0xff },
 		{ 16, DW_EH_PE_indirect | 0x1b }, { 16, DW_EH_PE_funcrel | DW_EH_PE_sdata4 },
 		{ 17, 0x3f } };
 	/* clang-format on */

@@ -124,7 +124,7 @@ void *gt_report_next(_Atomic(void *) *slot, const char *symbol)
 	void gt_report_##id(PARAMS(__VA_ARGS__))                                              \
 	{                                                                                     \
 		static _Atomic(void *) slot;                                                  \
-		void (*next)(PARAMS(__VA_ARGS__)) = gt_report_next(&slot, symbol);                   \
+		void (*next)(PARAMS(__VA_ARGS__)) = gt_report_next(&slot, symbol);           \
 		const struct gt_pool_report report = GT_POOL_COLUMNS columns;                 \
                                                                                               \
 		take(&report, __builtin_return_address(0));                                   \

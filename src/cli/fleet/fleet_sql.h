@@ -54,8 +54,9 @@
  */
 #define SQL_TOP \
 	"SELECT spot, round(sum(rate * hours)) AS grown, round(sum(rate_objects * hours)) AS " \
-	"grown_objects, round(sumIf(rate, day = '%s'), 3), round(sumIf(rate_objects, day = '%s'), " \
-	"6), uniqExact(machine), uniqExact(owner), min(since) FROM (SELECT any(site) AS spot, " \
+	"grown_objects, round(sumIf(rate, day = '%s'), 3), " \
+	"round(sumIf(rate_objects, day = '%s'), 6), uniqExact(machine), uniqExact(owner), " \
+	"min(since) FROM (SELECT any(site) AS spot, " \
 	"series, day, any(cityHash64(host)) AS machine, " OWNER ", " \
 	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS " \
 	"rate_objects, argMax(growing_since, time) AS since, (toUInt32(max(time)) - " \
@@ -82,15 +83,17 @@
 
 /* The columns of these two that SQL_AT, its hosts and SQL_AT_WORDS need. */
 #define SQL_STATE \
-	"time, host, pid, started, live_bytes, live_objects, growth_bytes, growth_objects, growing_since"
+	"time, host, pid, started, live_bytes, live_objects, growth_bytes, growth_objects, " \
+	"growing_since"
 #define SQL_SEEN  "time, host"
 #define SQL_NAMES "time, host, place, file, line, api, kind, live_bytes, live_objects"
 
 /* Places at a moment: SQL_STATE, SQL_SEEN of it. */
 #define SQL_AT \
 	"SELECT key, sum(held), sum(objects), " SUM_RATE ", " SUM_RATE_OBJECTS ", " \
-	"uniqExact(machine), uniqExact(owner), min(if(toUInt32(since) = 0, seen, since)) FROM (SELECT " \
-	"any(code) AS key, series, any(cityHash64(host)) AS machine, " OWNER ", max(time) AS seen, " \
+	"uniqExact(machine), uniqExact(owner), min(if(toUInt32(since) = 0, seen, since)) FROM " \
+	"(SELECT any(code) AS key, series, any(cityHash64(host)) AS machine, " OWNER ", " \
+	"max(time) AS seen, " \
 	"argMax(live_bytes, time) AS held, argMax(live_objects, time) AS objects, " \
 	"argMax(growth_bytes, time) AS rate, argMax(growth_objects, time) AS rate_objects, " \
 	"argMax(growing_since, time) AS since FROM %s GROUP BY series) AS sites ALL INNER " \

@@ -108,13 +108,14 @@ static const struct gt_option options[] = {
 		  "Systems, for CUDA: must be installed; its export is imported)" },
 	{ .name = "cuda-door", .type = GT_OPTION_CHOICE, .argument = "WAY",
 	  .choices = gt_cuda_way_names, AT(cuda_way),
-	  .help = "way to track CUDA: direct (around the driver's functions, CUPTI is left to other "
-		  "profilers), cupti, or auto (direct where the driver is installed; the default)" },
+	  .help = "way to track CUDA: direct (around the driver's functions, CUPTI is left to "
+		  "other profilers), cupti, or auto (direct where the driver is installed; the "
+		  "default)" },
 	{ .name = "pools", .type = GT_OPTION_CHOICE, .argument = "WHICH",
 	  .choices = gt_pools_wanted_names, AT(pools),
-	  .help = "blocks of PyTorch's allocator and of the program's own pools to record: gpu, cpu "
-		  "(PyTorch's in main memory, too), none, or auto (gpu where CUDA is installed; the "
-		  "default)" },
+	  .help = "blocks of PyTorch's allocator and of the program's own pools to record: gpu, "
+		  "cpu (PyTorch's in main memory, too), none, or auto (gpu where CUDA is "
+		  "installed; the default)" },
 	{ .name = "touches", .type = GT_OPTION_FLAG, AT(touches),
 	  .help = "also record copies, sets and kernel launches of CUDA with the memory they name: "
 		  "`gputrack report -a touches` shows memory that is not used" },
