@@ -68,23 +68,23 @@ static inline void number_event(const struct gt_catalog_map *map, struct gt_even
 /* The calls that had not returned; the process died in them only if it no longer runs. */
 static void read_unfinished(struct gt_source_trace *s)
 {
-	size_t room = 0;
+	size_t count = 0, room = 0;
 	struct gt_event event;
 
 	while (!s->was_running && gt_reader_unfinished(s->reader, &event)) {
-		size_t number = s->process.calls_in_flight++;
 		struct gt_open_call *call;
 		const uint64_t *words;
 
-		GT_GROW(s->unfinished, number, room);
-		s->unfinished[number] = event;
-		if (number >= s->call_room)
-			GT_GROW(s->calls, number, s->call_room);
-		call = &s->calls[number];
+		GT_GROW(s->unfinished, count, room);
+		s->unfinished[count] = event;
+		if (count >= s->call_room)
+			GT_GROW(s->calls, count, s->call_room);
+		call = &s->calls[count++];
 		call->tid = event.tid;
 		call->count = gt_reader_arguments(s->reader, &words);
 		memcpy(call->words, words, call->count * sizeof *words);
 	}
+	s->process.calls_in_flight = count;
 }
 
 /* The key of the source's next event; closes the trace, and returns false, at its end. */
@@ -93,7 +93,7 @@ static bool source_next(struct gt_source_trace *s, uint64_t *key)
 	if (!gt_reader_key(s->reader, key)) {
 		if (!s->unfinished)
 			read_unfinished(s);
-		if (s->unfinished_next == s->process.calls_in_flight) {
+		if (!s->unfinished || s->unfinished_next == s->process.calls_in_flight) {
 			gt_source_trace_close(s);
 			return false;
 		}
