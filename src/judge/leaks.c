@@ -184,7 +184,6 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by b
 {
 	const struct gt_ledger *l = v->ledger;
 	struct part *parts = gt_alloc(l->site_count * sizeof *parts);
-	struct counting counting = { l, leaks };
 	size_t count = 0;
 
 	*leaks = (struct gt_leaks){ 0 };
@@ -199,7 +198,7 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by b
 	free(parts);
 	for (size_t i = 0; i < leaks->count; i++)
 		leaks->list[i].fate = GT_FATE_ALIVE;
-	gt_fate_each(v, count_fate, &counting);
+	gt_fate_each(v, count_fate, &(struct counting){ .ledger = l, .leaks = leaks });
 	arrange(leaks, l);
 }
 

@@ -489,7 +489,7 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v,
 	char events[GT_FORMAT_MAX], span[GT_FORMAT_MAX], moment[GT_FORMAT_MAX], head[512];
 	const char *command = gt_recording_info(v->recording, "command");
 	const char *host = gt_recording_info(v->recording, "host");
-	struct gt_box box, upper, lower, memory;
+	struct gt_box box, upper, lower, memory = { 0 };
 
 	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.60s", command,
 		 *command ? ": " : "", gt_format_count(events, v->ledger->events),
@@ -505,7 +505,7 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v,
 	}
 	upper = lower = box;
 	upper.h = box.h * 0.42;
-	lower.y += upper.h + (parts->memory ? memory.h : 0);
+	lower.y += upper.h + memory.h;
 	lower.h -= upper.h;
 	draw_bytes(&d, gt_picture_cell(upper, 1, 1, 0));
 	if (parts->memory)

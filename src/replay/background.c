@@ -50,7 +50,9 @@ static bool records_into(const char *pid, const struct stat *folder)
 	char *text = read_environment(pid, &size);
 	bool found = false;
 
-	for (size_t at = 0; text && !found && at < size; at += strlen(text + at) + 1)
+	if (!text)
+		return false;
+	for (size_t at = 0; !found && at < size; at += strlen(text + at) + 1)
 		found = !strncmp(text + at, variable, strlen(variable)) &&
 			is_folder(text + at + strlen(variable), folder);
 	free(text);

@@ -82,6 +82,7 @@ void gt_traced_events(struct gt_traced *p, struct gt_replica *replica, uint32_t 
 			      .lane = gt_traced_lane(p, tid),
 			      .replica = replica };
 
+	/* cppcheck-suppress autoVariables; only the calls below read it */
 	replica->context = &e;
 	gt_traced_pool(p, e.lane, &replica->report, replica->call.ended_ns);
 	gt_call_events(&replica->call, &door, emit, &e);

@@ -3,6 +3,7 @@
 #include "capture/nsys/nsys.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,7 +214,7 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 /* True for a number that a column of type REAL holds without loss. */
 static bool is_whole(double number)
 {
-	return number >= -0x1p53 && number <= 0x1p53 && number == (double)(int64_t)number;
+	return fabs(number) <= 0x1p53 && number == (double)(int64_t)number;
 }
 
 /* A number of a row; false if it is other text or, unless it is optional, missing. */

@@ -37,8 +37,9 @@ static const char unnameable[] = "(no names)";
 static void put_number(FILE *out, uint64_t value)
 {
 	uint8_t bytes[GT_VARINT_MAX];
+	const uint8_t *end = gt_put_varint(bytes, value);
 
-	fwrite(bytes, 1, (size_t)(gt_put_varint(bytes, value) - bytes), out);
+	fwrite(bytes, 1, (size_t)(end - bytes), out);
 }
 
 static void put_text(FILE *out, const char *text)
