@@ -97,6 +97,20 @@ for command in $commands; do
 		row $name $command
 	done
 done
+# WHICH RECORDING
+faster() {
+	echo "| $1 | $(sort -g "$work/$2-report.times" | sed -n 1p | cut -f 1) | $(sort -g "$work/$2-both.times" | sed -n 1p | cut -f 1) |" |
+		awk -F '|' '{ printf "|%s|%s|%s| %.2f |\n", $2, $3, $4, $3 / $4 }'
+}
+case $commands in
+*both)
+	echo
+	echo "| \`gputrack report\`, 10 million events | one core, s | two cores, s | two cores by one |"
+	echo "|---|--:|--:|--:|"
+	faster "10,000 alive at a time" big
+	faster "all stay alive" leaky
+	;;
+esac
 echo
 echo "Four threads, 1,000 stacks of 16 frames; $rounds rounds, $rounds_slow for the last two" \
 	"recordings, all in the page cache. With ten times the events and as many resources alive," \
