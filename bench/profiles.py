@@ -20,7 +20,7 @@ import tempfile
 from typing import Callable, NamedTuple
 
 PERIOD_NS = 200_000
-SHOWN = 1.5  # % from which a part is named
+SHOWN = 1  # % from which a part is named
 IS_QUICK = bool(os.environ.get("BENCH_QUICK"))
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 EVENTS = 100_000 if IS_QUICK else 1_000_000
