@@ -258,7 +258,7 @@ static void json_end(struct events *e)
 
 	gt_json_end(j);
 	gt_json_array(j, "stacks");
-	for (size_t i = 0; i < e->numbered_count; i++) {
+	for (size_t i = 0; i < e->numbered_count && !ferror(e->out); i++) {
 		gt_json_line(j, NULL);
 		gt_json_uint(j, "stack", i + 1);
 		gt_stack_json(j, "frames", e->stacks.frames, e->numbered[i]);
@@ -304,11 +304,12 @@ static void json_function(FILE *out, const struct form *form, uint16_t function)
 
 static void json_where(FILE *out, struct gt_frames *frames, uint32_t stack)
 {
-	char *place = gt_place_text(frames, stack, true);
+	char *place = stack ? gt_place_text(frames, stack, true) : NULL;
 	struct gt_json j;
 
 	gt_json_begin_members(&j, out);
-	gt_json_text(&j, "where", place);
+	if (place)
+		gt_json_text(&j, "where", place);
 	gt_json_finish(&j);
 	free(place);
 }
@@ -339,12 +340,11 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 		gt_json_int(j, "result", event->result);
 	else
 		gt_json_null(j, "result");
-	if (event->stack) {
+	if (event->stack)
 		gt_json_uint(j, "stack", number_of(e, event->stack));
-		add(j, gt_stack_texts_get(&e->stacks, process, event->stack));
-	} else {
+	else
 		gt_json_null(j, "stack");
-	}
+	add(j, gt_stack_texts_get(&e->stacks, process, event->stack));
 	if (event->phase)
 		add(j, phase_of(e, event->phase));
 	if (event->duration_ns) {

@@ -16,7 +16,7 @@
 
 enum {
 	RING = 32, /* batches */
-	WAKE = 8,  /* so few left wake who fills, so many who takes: to wake somebody takes time */
+	WAKE = 8,  /* the reader wakes when so few are left, its caller when so many are there */
 };
 
 struct gt_read_ahead {

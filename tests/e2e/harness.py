@@ -60,6 +60,7 @@ def variants(name, function):
 
 def with_frames(export):
     """The events of a JSON export, with the frames of its table in the place of their numbers."""
+    assert [stack["stack"] for stack in export["stacks"]] == list(range(1, len(export["stacks"]) + 1))
     frames = {None: []} | {stack["stack"]: stack["frames"] for stack in export["stacks"]}
     assert {event["stack"] for event in export["events"]} | {None} == frames.keys()
     return [event | {"stack": frames[event["stack"]]} for event in export["events"]]

@@ -270,7 +270,10 @@ def test_csv_and_json_have_the_same_events(case):
         assert None not in row and None not in row.values()
         for key in ("time_ns", "pid", "function", "effect", "api", "kind", "handle", "outcome"):
             assert row[key] == str(event[key]), key
-        assert row["bytes"] == str(event.get("bytes", "")) 
+        assert row["bytes"] == str(event.get("bytes", ""))
+        assert row["where"] == event.get("where", "")
+        functions = [frame.partition(" (")[0] for frame in row["stack"].split(" < ")] if row["stack"] else []
+        assert functions == [frame["function"] for frame in event["stack"]]
 
 
 def read_prometheus(text):
@@ -353,7 +356,8 @@ def test_a_full_disk_is_reported_and_no_file_is_left(case):
         (disk / "fill").write_bytes(bytes(60 * 1024))
         for command in (["html", "a.gt", "-o", disk / "p.html"], ["plot", "a.gt", "-o", disk / "p.png"],
                         ["plot", "a.gt", "-o", disk / "p.svg"], ["plot", "a.gt", "-o", disk / "p.pdf"],
-                        ["export", "a.gt", "-f", "chrome", "-o", disk / "t.json"]):
+                        ["export", "a.gt", "-f", "chrome", "-o", disk / "t.json"],
+                        ["export", "a.gt", "-f", "json", "-o", disk / "e.json"]):
             done = case.gputrack(*command)
             if "was built without" in done.err:
                 continue

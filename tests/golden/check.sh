@@ -102,6 +102,8 @@ golden clean/growth.txt "$gputrack" report clean.gt -a growth
 golden hostile/leakage.json "$gputrack" report hostile.gt -a leakage --format json
 golden hostile/export.json "$gputrack" export hostile.gt --format json
 golden mistakes/export.json "$gputrack" export mistakes.gt --format json
+golden family/export.json "$gputrack" export family.gt --format json # processes that share stacks
+golden lossy/export.json "$gputrack" export lossy.gt --format json   # events without one
 # leaks.gt as it was recorded before trace version 2
 cp -r "$here/inputs/version-1" version-1.gt
 golden version-1/summary.txt "$gputrack" report version-1.gt
