@@ -451,8 +451,8 @@ def run_all(jobs, workers, count):
 
 
 def in_order(jobs, times):
-    """Jobs that run alone wait much, so free ones fill their time, and traced ones come after both; of
-    each, those that others wait for come first, then the longest."""
+    """Jobs that run alone hold up the traced ones, so free jobs fill that time, and traced jobs start last;
+    of each, those that others wait for come first, then the longest."""
     builds = {job.after for job in jobs}
 
     def key(job):

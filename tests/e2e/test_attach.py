@@ -469,12 +469,12 @@ def test_a_reused_pid_is_another_process(case):
         case.skip("process numbers cannot be chosen here")
     for size in (100, 200):
         case.path(f"orders.{size}").write_text(f"a {size}\nq\n")
-    # another process or thread may take the number: then once more, before the program is there
+    # another process or thread may take the number: then try again; the program has not started yet
     target = f"exec {case.program('attach_target')} {folder}/libcuda.so.1"
     case.path("target.sh").write_text(f"[ $$ = 500 ] || exit 9\n{target}\n")
     case.path("reuse.sh").write_text(
-        "for size in 100 200; do until echo 499 >/proc/sys/kernel/ns_last_pid; "
-        "sh target.sh <orders.$size; [ $? != 9 ]; do :; done; done")
+        "for size in 100 200; do for try in 1 2 3 4 5 6 7 8 9 10; do echo 499 >/proc/sys/kernel/ns_last_pid; "
+        "sh target.sh <orders.$size; [ $? = 9 ] || break; done; done")
     run = case.run(*alone, case.build / "gputrack", "attach", "-q", "-o", "a.gt", "-c", "sh",
                    "reuse.sh", env={"LD_LIBRARY_PATH": str(folder)})
     assert run.status == 0, run.err

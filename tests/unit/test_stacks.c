@@ -118,7 +118,7 @@ static size_t free_buckets(unsigned int shift, size_t frame)
 
 static void keys_of_lines_of_one_function_spread_over_a_table(void **state)
 {
-	/* at random, 1 in e of the buckets stays free: 1,507, and 1,300 or 1,700 never */
+	/* of random keys, 1/e of the buckets stay free: 1,507 of 4,096 */
 	for (unsigned int shift = 0; shift <= 52; shift += 13)
 		for (size_t frame = 0; frame < FRAMES; frame++) {
 			assert_true(free_buckets(shift, frame) > 1300);
