@@ -4,7 +4,7 @@
 [--compare OLD.json] [--beside OTHER.json] [--all]
 
 A goal is a row of goals.tsv. TABLES is what bench/run.sh prints: a heading "## NAME: TITLE" for each benchmark,
-then Markdown tables. A figure in a cell is its last number, which is the worst of several. On a terminal the page
+then Markdown tables. A figure in a cell is its last number, which is the worst of several, or N of "N of M". On a terminal the page
 is text as wide as that, elsewhere Markdown.
 """
 import argparse
@@ -32,7 +32,7 @@ def tables_of(text):
             name, table, caption = heading[1], None, ""
             found[name] = []
         elif not line.startswith("|"):
-            caption = bold[1] if bold else "" if table else caption
+            caption = bold[1] if bold else "" if line.strip() or table else caption
             table = None
         elif name and table is None:
             table = (split(line), [], caption)
@@ -53,7 +53,8 @@ def figure_of(tables, row, column):
     for header, rows, caption in tables:
         at = column_of(header, column)
         for cells in rows if at is not None else []:
-            numbers = re.findall(r"-?[0-9][0-9,]*\.?[0-9]*", cells[at] if at < len(cells) else "")
+            cell = cells[at].partition(" of ")[0] if at < len(cells) else ""
+            numbers = re.findall(r"-?[0-9][0-9,]*\.?[0-9]*", cell)
             if re.search(row, "| " + " | ".join(cells) + " |" + caption) and numbers:
                 return float(numbers[-1].replace(",", "").rstrip("."))
     return None
@@ -65,6 +66,11 @@ def goals(path):
             yield (line.split("\t") + [""] * 3)[:9]
 
 
+def is_met(value, goal):
+    operator, limit = goal.split()
+    return None if value is None else value <= float(limit) if operator == "<=" else value >= float(limit)
+
+
 def measure(tables, every):
     """A figure for each goal of the benchmarks that ran, or of all: None where one was skipped."""
     found = []
@@ -74,13 +80,11 @@ def measure(tables, every):
             continue
         value = figure_of(tables.get(bench, []), row, column)
         compared = figure_of(tables.get(bench, []), row if peer_row == "=" else peer_row, peer_column) if peer else None
-        operator, limit = goal.split()
         # as far below bare as the goal is above it: other programs disturbed the bare run
-        if value is not None and value < -float(limit):
+        if value is not None and value < -float(goal.split()[1]):
             value = None
-        met = None if value is None else value <= float(limit) if operator == "<=" else value >= float(limit)
-        found.append({"benchmark": bench, "what": what, "goal": goal, "unit": unit, "value": value, "met": met,
-                      "peer": peer or None, "peer_value": compared})
+        found.append({"benchmark": bench, "what": what, "goal": goal, "unit": unit, "value": value,
+                      "met": is_met(value, goal), "peer": peer or None, "peer_value": compared})
     return found
 
 
@@ -117,7 +121,9 @@ def both(found, other):
     yield "| what | goal | here | | there | | peer: here, there | ours by it |"
     yield "|---|--:|--:|---|--:|---|---|---|"
     for f in found:
-        pair = [f, {**f, **beside.get(f["what"], {"value": None, "met": None, "peer_value": None})}]
+        unknown = {**f, "value": None, "peer_value": None}
+        pair = [f, {**unknown, **beside.get(f["what"], {}), "goal": f["goal"]}]
+        pair[1]["met"] = is_met(pair[1]["value"], f["goal"])
         what, goal, _, peer, _, _, _ = cells_of(f)
         figures = (f"{number(one['value'])} | {VERDICTS[one['met']]}" for one in pair)
         peers, ratios = (", ".join(cells_of(one)[column] or "–" for one in pair) for column in (4, 5))

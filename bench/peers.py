@@ -125,7 +125,7 @@ def cost_table(folder):
         peak = max(run.kib for run, _ in runs) / 1024
         size = min((size / run.events() for run, size in runs if size), default=None)
         print(f"| {name} | {ns:,.0f} | {(ns - bare_ns) / 2:,.0f} | {cpu / bare_cpu:.1f} | {peak:,.0f} | "
-              f"{'' if size is None else f'{size:.2g}'} |")
+              f"{'' if size is None else f'{size:.1f}' if size >= 1 else f'{size:.2g}'} |")
 
 
 def leak_table(folder, program, more, title):

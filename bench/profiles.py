@@ -115,6 +115,8 @@ def need(*paths):
 
 
 def on_cores(count, *command):
+    if len(os.sched_getaffinity(0)) < count:
+        raise Skipped("there are too few cores")
     return ["taskset", "-c", ",".join(map(str, sorted(os.sched_getaffinity(0))[:count])), *command]
 
 
@@ -266,7 +268,7 @@ PROFILES = {
                       on_events("balanced", 10 * EVENTS, "report"), REPORT),
     "alive": Profile(f"`report` on one core, {10 * EVENTS:,} events, all alive", "an event",
                      on_events("alive", 10 * EVENTS, "report"), REPORT),
-    "both": Profile(f"`report` on two cores, {10 * EVENTS:,} events, 10,000 alive at a time", "an event, of both",
+    "both": Profile(f"`report` on two cores, {10 * EVENTS:,} events, 10,000 alive at a time", "an event, both threads together",
                     on_events("balanced", 10 * EVENTS, "report", cores=2), REPORT),
     **{form: Profile(f"`export -f {form}`, {EVENTS:,} events", "an event",
                      on_events("balanced", EVENTS, "export", "-f", form, output=f"out.{form}"), (*FILE, *LIVES))

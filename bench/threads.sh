@@ -100,7 +100,7 @@ row() {
 		}' "$work/samples" | tee -a "$work/rows"
 }
 
-printf '| processor, ns a call over bare, or of the bare call; by threads |'
+printf '| processor, ns a call, by threads: over bare, or the bare call itself |'
 printf ' %s |' $BENCH_THREADS
 printf ' most threads by one |\n|---|'
 printf -- '--:|%.0s' $BENCH_THREADS ""
@@ -115,6 +115,7 @@ row "CUDA stand-in, attached" "CUDA attached" "CUDA" "create + destroy, event"
 row "CUDA stand-in, another process attached" "CUDA beside attach" "CUDA" "create + destroy, event"
 row "Level Zero tracker with CSV" "Level Zero tracked" "Level Zero" "9 calls, one after another"
 while IFS='|' read -r _ what figures; do
+	[ -n "$what" ] || continue
 	set -- $(echo "$figures" | tr '|' ' ')
 	for threads in $BENCH_THREADS; do
 		curve_point "Cost by threads" "$(echo $what)" "threads" "processor, ns a call over bare" "$threads" "$1"

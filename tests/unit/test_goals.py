@@ -114,6 +114,10 @@ def main():
     check("the first of several tables", "| CUDA call, recorded with 16 frames, over bare | ≤ 300 ns | 7 ns |" in page, page)
     check("a table by its caption", "| CUDA call of four threads, recorded with 16 frames | ≤ 300 ns | 301 ns |" in page, page)
 
+    tables.write_text("\n".join(["## ebpf: Attaching", "", "| processes | | first calls seen |", "|--:|---|--:|",
+                                 "| 100 × C | -p | 97 of 100 |", ""]))
+    check("some of all", "| 97 calls | the same, Python's |  |  | **missed** |" in run(tables).stdout, run(tables).stdout)
+
     known, names = re.findall(r"^\t(\w+)\t", (BENCH / "run.sh").read_text(), re.M), set()
     for line in (BENCH / "goals.tsv").read_text().splitlines():
         if not line.startswith("#"):
