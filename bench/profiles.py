@@ -260,6 +260,8 @@ RECORDER = (
     ("the recorder: end of the call, writing the event", r"gt_(plain|guest|recorder)_| trace/| event/| guest/"),
     ("the recorder: wrappers, finding the driver", r"libgputrack|libze_validation"),
 )
+WHOLE_RECORDER = ("the recorder, the clock, walking and finding the stack",
+                  "|".join(pattern for _, pattern in (CLOCK, WALK, STACK, *RECORDER)))
 LOCKS = ("locks and waiting", r"pthread_(mutex|rwlock|cond|once)|lll_lock|^kernel futex|sched_yield")
 CALLS = (OTHERS_PROBES, CLOCK, WALK, STACK, LOCKS)
 
@@ -309,11 +311,12 @@ PROFILES = {
                      ("stand-in driver, its locks, memory and settings", r"libcuda|cuda_calls|^libc|tls_get_addr"), FAULTS,
                      KERNEL)),
     **{name: Profile(f"PyTorch on the CPU: {step}", "a block made or freed", torch(step), (
-        CLOCK, WALK, STACK, *RECORDER,
+        *recorder,
         ("PyTorch", r"libtorch|libc10|libgomp|blas|lapack|mkl|dnnl|sleef|protobuf"),
         ("Python", r"python|_PyEval|_ctypes"),
         ("the C library", r"^lib(c|m|stdc\+\+|pthread|gcc)[_.+-]|^ld-linux"), FAULTS, KERNEL))
-       for name, step in (("torch-training", "training"), ("torch-blocks", "1,000 tensors made and freed"))},
+       for name, step, recorder in (("torch-training", "training", [WHOLE_RECORDER]),
+                                    ("torch-blocks", "1,000 tensors made and freed", [CLOCK, WALK, STACK, *RECORDER]))},
     "attach": Profile("an attached call, 4 frames, by unwind tables: over bare; goal ≤ 1600", "a call", attached, (
         ("our BPF programs: arguments, unwinding", r"^bpf_prog_"),
         ("reading memory of the process: arguments, results, its stack",
