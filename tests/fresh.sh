@@ -20,11 +20,11 @@ make() {
 	mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null | awk '$1 == "bookworm" { print $2; exit }')
 	case $suite in
 	jammy | noble)
-		mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu} components=main,universe
+		mirror=${UBUNTU_MIRROR-} components=main,universe
 		script=/usr/share/debootstrap/scripts/gutsy
 		;;
 	esac
-	[ -n "$mirror" ] || { echo "no mirror of Debian is configured on this machine"; exit 77; }
+	[ -n "$mirror" ] || { echo "no mirror of $suite is known here; UBUNTU_MIRROR may name one of Ubuntu"; exit 77; }
 	rm -rf --one-file-system "$folder"
 	# what it mounts there ends with it, so that nobody removes the files of /proc and /sys
 	# shellcheck disable=SC2086
