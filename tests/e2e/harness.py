@@ -129,6 +129,14 @@ class Case:
     def skip(self, reason):
         raise Skip(reason)
 
+    def has_page(self):
+        """False where the HTML page was left out of the build."""
+        return "built without the HTML page" not in self.gputrack("html", "no recording").err
+
+    def need_page(self):
+        if not self.has_page():
+            self.skip("gputrack was built without the HTML page")
+
     def path(self, name):
         return self.folder / name
 

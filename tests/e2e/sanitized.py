@@ -74,9 +74,11 @@ def check(case, command):
 
 def test_reading_good_input_leaks_no_memory(case):
     inputs(case)
+    has_page = case.has_page()
     for command in COMMANDS:
-        done = check(case, command)
-        assert done.status in (0, 23), (command, done.err)
+        if has_page or not command.startswith("html"):
+            done = check(case, command)
+            assert done.status in (0, 23), (command, done.err)
     for command in WITHOUT_INPUT:
         check(case, command)
 

@@ -95,7 +95,8 @@ def test_an_output_never_overwrites_part_of_a_recording(case):
     trace, = recording.glob("*.trace")
     before = {path.name: path.read_bytes() for path in recording.iterdir()}
     assert {"info", "legend", trace.name} <= set(before)
-    for command in (["report", "r.gt"], ["export", "r.gt"], ["suppress", "r.gt"], ["html", "r.gt"],
+    page = [["html", "r.gt"]] if case.has_page() else []
+    for command in (["report", "r.gt"], ["export", "r.gt"], ["suppress", "r.gt"], *page,
                     ["diff", "r.gt", "r.gt"], ["monitor", "-d", "0.1", "sleep", "0"]):
         for name in (*before, "9.trace"):
             done = case.gputrack(command[0], "-o", f"r.gt/{name}", *command[1:])

@@ -288,6 +288,7 @@ def test_several_recordings_share_a_page(case):
 
 
 def test_of_several_tests_the_worst_is_first(case):
+    case.need_page()
     recordings(case)
     names = ("clean.gt", "family.gt", "gappy.gt", "leaks.gt", "sampled.gt")
     assert case.gputrack("html", *names, "-o", "all.html").status == 0

@@ -117,6 +117,7 @@ def test_mistakes_and_measured_values_heed_a_filter_or_say_so(case):
 
 
 def test_a_comparison_is_filtered(case):
+    case.need_page()
     recordings(case)
     assert case.gputrack("html", "before.gt", "after.gt", "-o", "pair.html").status == 0
     with Browser(case) as page:

@@ -39,6 +39,7 @@ def test_a_recording_shows_the_metrics_of_its_tracker_csv(case):
 
 
 def test_the_threshold_applies_to_a_recording_too(case):
+    case.need_page()
     measured(case, case.program("leaky"))
     assert case.gputrack("html", "m.gt", "--threshold", "7").status == 0
     assert data_of(case.path("m.html"))["metrics"][0]["tracker"]["threshold_kb"] == 7

@@ -116,6 +116,7 @@ def test_a_tracer_forgets_ended_processes(case):
 
 
 def test_a_server_forgets_past_clients(case):
+    case.need_page()
     subprocess.run([case.build / "tests/golden/make_recordings", case.folder], check=True)
     with Served(case, "leaks.gt") as served:
         def ask_often(times):
