@@ -93,7 +93,7 @@ def number(value):
 
 
 def cells_of(f):
-    """what, goal, figure, peer, its figure, ours by it, verdict"""
+    """what, goal, figure, peer, its figure, ours / peer, verdict"""
     goal = f["goal"].replace("<=", "≤").replace(">=", "≥")
     value = f"{number(f['value'])} {f['unit']}" if f["value"] is not None else ""
     # a peer's figure of another unit, which its name ends in, is not ours to divide by
@@ -108,7 +108,7 @@ VERDICTS = {None: "", True: "ok", False: "**missed**"}
 
 
 def markdown(found):
-    yield "| what | goal | figure | peer | its figure | ours by it | |"
+    yield "| what | goal | figure | peer | its figure | ours / peer | |"
     yield "|---|--:|--:|---|--:|--:|---|"
     for f in found:
         *cells, verdict = cells_of(f)
@@ -118,7 +118,7 @@ def markdown(found):
 def both(found, other):
     """The page of two machines."""
     beside = {f["what"]: f for f in other}
-    yield "| what | goal | here | | there | | peer: here, there | ours by it |"
+    yield "| what | goal | here | | there | | peer: here, there | ours / peer |"
     yield "|---|--:|--:|---|--:|---|---|---|"
     for f in found:
         unknown = {**f, "value": None, "peer_value": None}
@@ -135,7 +135,7 @@ def text(found, columns):
     """The page as text of so many columns: a peer is on a line of its own where there is no room beside."""
     rows = [[*cells_of(f)[:6], {None: "-", True: "ok", False: "missed"}[f["met"]]] for f in found]
     goal, figure, verdict = (max((len(row[i]) for row in rows), default=0) for i in (1, 2, 6))
-    peers = [": ".join(filter(None, row[3:5])) + (f" (ours by it: {row[5]})" if row[5] else "") for row in rows]
+    peers = [": ".join(filter(None, row[3:5])) + (f" (ours / peer: {row[5]})" if row[5] else "") for row in rows]
     beside = max(map(len, peers), default=0) if columns >= WIDE else 0
     room = max(20, columns - goal - figure - verdict - beside - (8 if beside else 6))
     room = min(room, max((len(row[0]) for row in rows), default=0))
